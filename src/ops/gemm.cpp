@@ -1,0 +1,129 @@
+#include <xgrad/ops/gemm.hpp>
+
+#include <algorithm>
+#include <complex>
+#include <limits>
+#include <utility>
+
+#include <xtensor-blas/xblas_config.hpp>
+
+#include <xflens/cxxblas/cxxblas.cxx>
+
+namespace xg::detail {
+namespace {
+
+constexpr std::int64_t kMostIndex = std::numeric_limits<int>::max();
+
+/// How BLAS reads a matrix as it lies: row-major with a leading dimension, perhaps transposed.
+struct BlasLayout {
+  bool valid;
+  bool transposed;
+  int leading;
+};
+
+template <class T>
+BlasLayout row_major(const MatrixView<T>& m) {
+  // An axis of extent 1 has no stride to speak of.
+  const std::int64_t least = std::max<std::int64_t>(m.cols, 1);
+  const std::int64_t leading = m.rows > 1 ? m.row_stride : least;
+  const bool valid = (m.cols <= 1 || m.col_stride == 1) && leading >= least &&
+                     leading <= kMostIndex && m.rows <= kMostIndex;
+  return {valid, false, valid ? static_cast<int>(leading) : 0};
+}
+
+template <class T>
+BlasLayout blas_layout(const MatrixView<T>& m) {
+  BlasLayout layout = row_major(m);
+  if (layout.valid) return layout;
+  layout = row_major(m.transposed());
+  layout.transposed = true;
+  return layout;
+}
+
+template <class T>
+void blas_gemm(T alpha, const MatrixView<const T>& a, BlasLayout la, const MatrixView<const T>& b,
+               BlasLayout lb, T beta, const MatrixView<T>& c, int leading) {
+  const auto flag = [](bool transposed) { return transposed ? cxxblas::Trans : cxxblas::NoTrans; };
+  cxxblas::gemm<int>(cxxblas::RowMajor, flag(la.transposed), flag(lb.transposed),
+                     static_cast<int>(c.rows), static_cast<int>(c.cols), static_cast<int>(a.cols),
+                     alpha, a.data, la.leading, b.data, lb.leading, beta, c.data, leading);
+}
+
+/// A block of a matrix that BLAS cannot read in place, packed into a fixed amount of stack memory.
+template <class T>
+class Block {
+ public:
+  static constexpr std::int64_t kSide = 64;
+
+  MatrixView<const T> pack(const MatrixView<const T>& m, std::int64_t row, std::int64_t col,
+                           std::int64_t rows, std::int64_t cols) {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t k = 0; k < cols; ++k) {
+        memory_[i * cols + k] = m.data[(row + i) * m.row_stride + (col + k) * m.col_stride];
+      }
+    }
+    return {memory_, rows, cols, cols, 1};
+  }
+
+ private:
+  alignas(64) T memory_[kSide * kSide];
+};
+
+template <class T>
+void blocked_gemm(T alpha, const MatrixView<const T>& a, const MatrixView<const T>& b, T beta,
+                  const MatrixView<T>& c) {
+  constexpr std::int64_t side = Block<T>::kSide;
+  Block<T> block_a;
+  Block<T> block_b;
+  for (std::int64_t k = 0; k < a.cols; k += side) {
+    const std::int64_t depth = std::min(side, a.cols - k);
+    for (std::int64_t i = 0; i < c.rows; i += side) {
+      const std::int64_t rows = std::min(side, c.rows - i);
+      const auto left = block_a.pack(a, i, k, rows, depth);
+      for (std::int64_t j = 0; j < c.cols; j += side) {
+        const std::int64_t cols = std::min(side, c.cols - j);
+        const auto right = block_b.pack(b, k, j, depth, cols);
+        const MatrixView<T> part{c.data + i * c.row_stride + j, rows, cols, c.row_stride, 1};
+        blas_gemm(alpha, left, row_major(left), right, row_major(right), k == 0 ? beta : T(1), part,
+                  static_cast<int>(c.row_stride));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+template <class T>
+void gemm(T alpha, MatrixView<const T> a, MatrixView<const T> b, bool accumulate,
+          MatrixView<T> c) {
+  if (c.rows == 0 || c.cols == 0) return;
+  BlasLayout out = row_major(c);
+  if (!out.valid) {  // c^T = b^T a^T
+    std::swap(a, b);
+    a = a.transposed();
+    b = b.transposed();
+    c = c.transposed();
+    out = row_major(c);
+  }
+  if (a.cols == 0) {
+    for (std::int64_t i = 0; !accumulate && i < c.rows; ++i) {
+      std::fill_n(c.data + i * c.row_stride, c.cols, T(0));
+    }
+    return;
+  }
+  const T beta = accumulate ? T(1) : T(0);
+  const BlasLayout la = blas_layout(a);
+  const BlasLayout lb = blas_layout(b);
+  if (la.valid && lb.valid && out.valid && c.cols <= kMostIndex && a.cols <= kMostIndex) {
+    blas_gemm(alpha, a, la, b, lb, beta, c, out.leading);
+  } else {
+    blocked_gemm(alpha, a, b, beta, c);
+  }
+}
+
+template void gemm(float, MatrixView<const float>, MatrixView<const float>, bool,
+                   MatrixView<float>);
+template void gemm(double, MatrixView<const double>, MatrixView<const double>, bool,
+                   MatrixView<double>);
+
+}  // namespace xg::detail

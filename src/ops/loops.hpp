@@ -1,0 +1,154 @@
+#ifndef XGRAD_OPS_LOOPS_HPP
+#define XGRAD_OPS_LOOPS_HPP
+
+// Private: the loops under the elementwise operations, for operands of any strides.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include <xgrad/autograd/array.hpp>
+
+namespace xg::detail {
+
+constexpr std::size_t kMostLoopAxes = 32;
+
+/// Strides with which an operand is read as if it had `shape` (0 along broadcast axes).
+Extents broadcast_strides(const Extents& own_shape, const Extents& own_strides,
+                          const Extents& shape);
+
+/// A nest of loops over `axes` axes; adjacent axes that step evenly in every operand are merged,
+/// and the axis along which the first operand is densest comes last.
+template <std::size_t N>
+struct LoopNest {
+  std::size_t axes = 0;
+  std::int64_t extent[kMostLoopAxes];
+  std::int64_t stride[N][kMostLoopAxes];
+
+  LoopNest(const Extents& shape, const std::array<Extents, N>& strides) {
+    for (std::size_t i = 0; i < shape.size(); ++i) insert(shape[i], strides, i);
+    merge();
+    if (axes == 0) {
+      axes = 1;
+      extent[0] = 1;
+      for (auto& s : stride) s[0] = 0;
+    }
+  }
+
+  bool empty() const noexcept {
+    for (std::size_t i = 0; i < axes; ++i) {
+      if (extent[i] == 0) return true;
+    }
+    return false;
+  }
+
+  /// Calls `inner(offsets)` for every position of the outer axes; the last axis is the caller's.
+  template <class Inner>
+  void for_each_row(Inner inner) const {
+    if (empty()) return;
+    std::int64_t index[kMostLoopAxes] = {};
+    std::array<std::int64_t, N> offset{};
+    for (;;) {
+      inner(offset);
+      std::size_t axis = axes - 1;
+      for (;;) {
+        if (axis == 0) return;
+        --axis;
+        for (std::size_t k = 0; k < N; ++k) offset[k] += stride[k][axis];
+        if (++index[axis] < extent[axis]) break;
+        for (std::size_t k = 0; k < N; ++k) offset[k] -= stride[k][axis] * extent[axis];
+        index[axis] = 0;
+      }
+    }
+  }
+
+ private:
+  void insert(std::int64_t length, const std::array<Extents, N>& strides, std::size_t axis) {
+    if (length == 1) return;
+    const auto magnitude = [](std::int64_t s) { return s < 0 ? -s : s; };
+    std::size_t at = axes;
+    while (at > 0 && magnitude(stride[0][at - 1]) < magnitude(strides[0][axis])) {
+      extent[at] = extent[at - 1];
+      for (std::size_t k = 0; k < N; ++k) stride[k][at] = stride[k][at - 1];
+      --at;
+    }
+    extent[at] = length;
+    for (std::size_t k = 0; k < N; ++k) stride[k][at] = strides[k][axis];
+    ++axes;
+  }
+
+  void merge() {
+    std::size_t last = 0;
+    for (std::size_t i = 1; i < axes; ++i) {
+      bool even = true;
+      for (std::size_t k = 0; k < N; ++k) even &= stride[k][last] == stride[k][i] * extent[i];
+      if (even) {
+        extent[last] *= extent[i];
+      } else {
+        ++last;
+        extent[last] = extent[i];
+      }
+      for (std::size_t k = 0; k < N; ++k) stride[k][last] = stride[k][i];
+    }
+    if (axes > 0) axes = last + 1;
+  }
+};
+
+template <std::size_t N, class Out, class F, std::size_t... K, class... In>
+void map_rows(const LoopNest<N>& nest, Out* out, F f, std::index_sequence<K...>,
+              const In*... in) {
+  const std::size_t inner = nest.axes - 1;
+  const std::int64_t n = nest.extent[inner];
+  bool dense = true;
+  for (const auto& stride : nest.stride) dense &= stride[inner] == 1;
+  nest.for_each_row([&](const std::array<std::int64_t, N>& at) {
+    Out* o = out + at[0];
+    if (dense) {
+      for (std::int64_t i = 0; i < n; ++i) o[i] = f(in[at[K + 1] + i]...);
+    } else {
+      for (std::int64_t i = 0; i < n; ++i) {
+        o[i * nest.stride[0][inner]] = f(in[at[K + 1] + i * nest.stride[K + 1][inner]]...);
+      }
+    }
+  });
+}
+
+/// out[i] = f(in[i]...), the inputs broadcast to the shape of `out`, which overlaps none of them
+/// unless it is the same memory element by element.
+template <class Out, class F, class... In>
+void map(Array<Out>& out, F f, const Array<In>&... in) {
+  const LoopNest<1 + sizeof...(In)> nest(
+      out.shape(), {out.strides(), broadcast_strides(in.shape(), in.strides(), out.shape())...});
+  map_rows(nest, out.data(), f, std::index_sequence_for<In...>(), in.data()...);
+}
+
+/// Calls f(offsets) at the start of every line along `axis`, for operands of one shape.
+template <std::size_t N, class F>
+void for_each_line(Extents shape, std::array<Extents, N> strides, std::size_t axis, F f) {
+  shape.erase(axis);
+  for (Extents& s : strides) s.erase(axis);
+  const LoopNest<N> nest(shape, strides);
+  const std::size_t inner = nest.axes - 1;
+  nest.for_each_row([&](std::array<std::int64_t, N> offset) {
+    for (std::int64_t i = 0; i < nest.extent[inner]; ++i) {
+      f(offset);
+      for (std::size_t k = 0; k < N; ++k) offset[k] += nest.stride[k][inner];
+    }
+  });
+}
+
+/// f(x[i]) for every element, in no particular order.
+template <class A, class F>
+void for_each(F f, const Array<A>& in) {
+  const LoopNest<1> nest(in.shape(), {in.strides()});
+  const std::size_t inner = nest.axes - 1;
+  nest.for_each_row([&](const std::array<std::int64_t, 1>& offset) {
+    const A* x = in.data() + offset[0];
+    for (std::int64_t i = 0; i < nest.extent[inner]; ++i) f(x[i * nest.stride[0][inner]]);
+  });
+}
+
+}  // namespace xg::detail
+
+#endif

@@ -1,0 +1,184 @@
+#ifndef XGRAD_OPS_REDUCE_LOOPS_HPP
+#define XGRAD_OPS_REDUCE_LOOPS_HPP
+
+// Private: reductions over any axes of an array of any strides, by halves, so that the rounding
+// error of a sum grows with log n.
+
+#include <algorithm>
+#include <utility>
+
+#include <xgrad/ops/loops.hpp>
+
+namespace xg::detail {
+
+/// combine over a line of n > 0 elements, by halves.
+template <class T, class Combine>
+T fold_line(const T* x, std::int64_t n, std::int64_t step, Combine combine) {
+  constexpr std::int64_t kLeaf = 64;
+  if (n > kLeaf) {
+    const std::int64_t half = n <= 2 * kLeaf ? n / 2 : n / 2 / kLeaf * kLeaf;
+    return combine(fold_line(x, half, step, combine),
+                   fold_line(x + half * step, n - half, step, combine));
+  }
+  if (n < 8) {
+    T sum = x[0];
+    for (std::int64_t i = 1; i < n; ++i) sum = combine(sum, x[i * step]);
+    return sum;
+  }
+  // Eight independent chains, which the compiler keeps in one vector.
+  T lane[8];
+  for (int k = 0; k < 8; ++k) lane[k] = x[k * step];
+  std::int64_t i = 8;
+  for (; i + 8 <= n; i += 8) {
+    for (int k = 0; k < 8; ++k) lane[k] = combine(lane[k], x[(i + k) * step]);
+  }
+  for (; i < n; ++i) lane[i % 8] = combine(lane[i % 8], x[i * step]);
+  for (int width = 4; width > 0; width /= 2) {
+    for (int k = 0; k < width; ++k) lane[k] = combine(lane[k], lane[k + width]);
+  }
+  return lane[0];
+}
+
+/// out[kept index] = combine over the reduced axes, starting from `identity`. `kept` is the shape of
+/// x with 1 along the reduced axes; `out` holds its elements row-major.
+template <class T, class Combine>
+class Reducer {
+ public:
+  Reducer(const Array<T>& x, const Extents& kept, T identity, Combine combine)
+      : identity_(identity), combine_(combine) {
+    const Extents out_strides = contiguous_strides(kept);
+    for (std::size_t i = 0; i < x.dim(); ++i) {
+      if (x.extent(i) == 1) continue;
+      if (kept[i] == 1) {
+        insert(reduced_, {x.extent(i), x.stride(i), 0});
+      } else {
+        insert(outer_, {x.extent(i), x.stride(i), out_strides[i]});
+      }
+    }
+    merge(reduced_);
+    merge(outer_);
+    for (const Axis& axis : reduced_) empty_ |= axis.extent == 0;
+    // Where x is denser along a kept axis, whole rows of results are combined at once.
+    if (outer_.count > 0 && reduced_.count > 0) {
+      const Axis& row = outer_.axis[outer_.count - 1];
+      if (magnitude(row.stride) < magnitude(reduced_.axis[reduced_.count - 1].stride)) {
+        row_ = row;
+        --outer_.count;
+      }
+    }
+  }
+
+  void run(const T* x, T* out) const { visit_outer(0, x, out); }
+
+ private:
+  struct Axis {
+    std::int64_t extent = 1;
+    std::int64_t stride = 0;
+    std::int64_t out_stride = 0;
+  };
+  struct AxisList {
+    std::size_t count = 0;
+    Axis axis[kMostLoopAxes];
+    const Axis* begin() const { return axis; }
+    const Axis* end() const { return axis + count; }
+  };
+  static constexpr std::int64_t kRow = 64;
+  static std::int64_t magnitude(std::int64_t s) { return s < 0 ? -s : s; }
+
+  static void insert(AxisList& list, Axis axis) {
+    std::size_t at = list.count++;
+    while (at > 0 && magnitude(list.axis[at - 1].stride) < magnitude(axis.stride)) {
+      list.axis[at] = list.axis[at - 1];
+      --at;
+    }
+    list.axis[at] = axis;
+  }
+
+  static void merge(AxisList& list) {
+    std::size_t last = 0;
+    for (std::size_t i = 1; i < list.count; ++i) {
+      Axis& outer = list.axis[last];
+      const Axis& inner = list.axis[i];
+      if (outer.stride == inner.stride * inner.extent &&
+          outer.out_stride == inner.out_stride * inner.extent) {
+        outer = {outer.extent * inner.extent, inner.stride, inner.out_stride};
+      } else {
+        list.axis[++last] = inner;
+      }
+    }
+    if (list.count > 0) list.count = last + 1;
+  }
+
+  void visit_outer(std::size_t level, const T* x, T* out) const {
+    if (level < outer_.count) {
+      const Axis& axis = outer_.axis[level];
+      for (std::int64_t i = 0; i < axis.extent; ++i) {
+        visit_outer(level + 1, x + i * axis.stride, out + i * axis.out_stride);
+      }
+      return;
+    }
+    for (std::int64_t first = 0; first < row_.extent; first += kRow) {
+      const std::int64_t width = std::min(kRow, row_.extent - first);
+      T sums[kRow];
+      if (empty_) {
+        std::fill_n(sums, width, identity_);
+      } else if (width == 1) {
+        sums[0] = one(x + first * row_.stride, 0, extent(0));
+      } else {
+        rows(x + first * row_.stride, width, 0, extent(0), sums);
+      }
+      for (std::int64_t i = 0; i < width; ++i) out[(first + i) * row_.out_stride] = sums[i];
+    }
+  }
+
+  std::int64_t extent(std::size_t level) const {
+    return level < reduced_.count ? reduced_.axis[level].extent : 1;
+  }
+  std::int64_t stride(std::size_t level) const {
+    return level < reduced_.count ? reduced_.axis[level].stride : 0;
+  }
+  bool innermost(std::size_t level) const { return level + 1 >= reduced_.count; }
+
+  T one(const T* x, std::size_t level, std::int64_t n) const {
+    if (innermost(level)) return fold_line(x, n, stride(level), combine_);
+    if (n == 1) return one(x, level + 1, extent(level + 1));
+    const std::int64_t half = n / 2;
+    return combine_(one(x, level, half), one(x + half * stride(level), level, n - half));
+  }
+
+  void rows(const T* x, std::int64_t width, std::size_t level, std::int64_t n, T* sums) const {
+    if (!innermost(level)) {
+      if (n == 1) return rows(x, width, level + 1, extent(level + 1), sums);
+    } else if (n <= 8) {
+      for (std::int64_t i = 0; i < width; ++i) sums[i] = x[i * row_.stride];
+      for (std::int64_t k = 1; k < n; ++k) {
+        const T* next = x + k * stride(level);
+        for (std::int64_t i = 0; i < width; ++i) {
+          sums[i] = combine_(sums[i], next[i * row_.stride]);
+        }
+      }
+      return;
+    }
+    const std::int64_t half = n / 2;
+    T other[kRow];
+    rows(x, width, level, half, sums);
+    rows(x + half * stride(level), width, level, n - half, other);
+    for (std::int64_t i = 0; i < width; ++i) sums[i] = combine_(sums[i], other[i]);
+  }
+
+  T identity_;
+  Combine combine_;
+  AxisList reduced_;
+  AxisList outer_;
+  Axis row_;  // extent 1 unless rows of results are combined at once
+  bool empty_ = false;
+};
+
+template <class T, class Combine>
+void reduce(Array<T>& out, const Array<T>& x, const Extents& kept, T identity, Combine combine) {
+  Reducer<T, Combine>(x, kept, identity, combine).run(x.data(), out.data());
+}
+
+}  // namespace xg::detail
+
+#endif
