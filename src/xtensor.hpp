@@ -50,35 +50,22 @@ template <class T>
 using WritableExpression = xt::xarray_adaptor<WriteBuffer<T>, xt::layout_type::dynamic,
                                               ShapeOfExpression, xt::xtensor_expression_tag>;
 
-/// Row-major copies of an expression's elements.
-template <class T, class D>
-struct Evaluated {
-  std::vector<T> elements;
-  Dims shape;
-
-  explicit Evaluated(const D& expression) {
-    Shape extents(expression.shape().begin(), expression.shape().end());
-    std::size_t size = 1;
-    for (std::size_t extent : extents) size *= extent;
-    elements.reserve(size);
-    // An expression without elements is not iterated: some of xtensor's iterators read one.
-    if (size > 0) {
-      const auto last = expression.template cend<xt::layout_type::row_major>();
-      for (auto at = expression.template cbegin<xt::layout_type::row_major>(); at != last; ++at) {
-        elements.push_back(static_cast<T>(*at));
-      }
-    }
-    shape = Dims(extents);
-  }
-};
-
 }  // namespace detail
 
 template <class T>
 template <class D>
 Variable<T>::Variable(const xt::xexpression<D>& expression, bool requires_grad) {
-  const detail::Evaluated<T, D> evaluated(expression.derived_cast());
-  *this = from_data<T>(evaluated.elements.data(), evaluated.shape, requires_grad);
+  const D& source = expression.derived_cast();
+  *this = zeros<T>(Shape(source.shape().begin(), source.shape().end()));
+  // An expression without elements is not iterated: some of xtensor's iterators read one.
+  if (size() > 0) {
+    T* to = detail::writable_view(*this).data;
+    const auto last = source.template cend<xt::layout_type::row_major>();
+    for (auto at = source.template cbegin<xt::layout_type::row_major>(); at != last; ++at) {
+      *to++ = static_cast<T>(*at);
+    }
+  }
+  set_requires_grad(requires_grad);
 }
 
 template <class T>
@@ -96,6 +83,7 @@ template <class T>
 template <class F, class U>
 void Variable<T>::update(F&& f) {
   detail::WritableView<T> view = detail::writable_view(*this);
+  const detail::RawView<T> alive = detail::raw_view(*this);  // f may drop or replace this variable
   detail::WritableExpression<U> expression(
       detail::WriteBuffer<T>(view.data, size()),
       detail::ShapeOfExpression(view.shape.begin(), view.shape.end()),
@@ -106,8 +94,7 @@ void Variable<T>::update(F&& f) {
 
 template <class D>
 Mask::Mask(const xt::xexpression<D>& expression) {
-  const detail::Evaluated<bool, D> evaluated(expression.derived_cast());
-  *this = Mask(evaluated.shape, evaluated.elements);
+  *this = Variable<float>(expression) != 0;
 }
 
 }  // namespace xg

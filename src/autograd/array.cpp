@@ -16,7 +16,7 @@ constexpr std::size_t kCacheLine = 64;
 
 // Elements of large buffers start on a cache line; small ones sit right behind the header.
 std::size_t header_bytes(std::size_t bytes) noexcept {
-  return bytes < 1024 ? sizeof(Buffer) : kCacheLine;
+  return bytes < kCacheLine * 8 ? sizeof(Buffer) : kCacheLine;
 }
 
 }  // namespace

@@ -93,6 +93,28 @@ void add_in_place(Variable<T>& held, const Variable<T>& more) {
       Access::state(more)->values);
 }
 
+/// Backward calls that run inside each other on this thread. A hook or a rule that calls backward on
+/// its own graph would end in a stack overflow.
+class Nesting {
+ public:
+  Nesting() {
+    if (depth_ == kMost) {
+      fail<GraphError>("backward", "too many backward calls inside each other", text(kMost + 1),
+                       "at most " + text(kMost),
+                       "does a hook or a rule call backward on its own graph?");
+    }
+    ++depth_;
+  }
+  Nesting(const Nesting&) = delete;
+  Nesting& operator=(const Nesting&) = delete;
+  ~Nesting() { --depth_; }
+
+ private:
+  static constexpr int kMost = 32;
+  static thread_local int depth_;
+};
+thread_local int Nesting::depth_ = 0;
+
 /// One backward sweep, in reverse topological order. A node's depth exceeds that of each of its
 /// inputs, so taking the deepest waiting node first runs every rule once, after all its consumers.
 template <class T>
@@ -122,6 +144,7 @@ class Sweep {
   }
 
   void run() {
+    const Nesting nesting;
     const ModeGuard mode(ModeGuard::Mode::grad, record_);
     while (!waiting_.empty()) {
       std::pop_heap(waiting_.begin(), waiting_.end());
@@ -135,7 +158,7 @@ class Sweep {
   void commit();
   Variable<T> result(Node<T>* target) const {
     const auto found = results_.find(target);
-    return found == results_.end() ? Variable<T>() : found->second;
+    return found == results_.end() ? Variable<T>() : alias(found->second, record_);
   }
 
  private:
@@ -201,14 +224,14 @@ template <class T>
 Variable<T> Sweep<T>::run_hooks(Node<T>& node, Variable<T> cotangent) {
   const auto hooks = node.extra->hooks;  // a hook may remove itself
   for (const auto& hook : hooks) {
-    Variable<T> replaced = hook.second(cotangent);
+    const Variable<T> replaced = hook.second(alias(cotangent, record_));
     if (!replaced.defined()) continue;
     if (extents("hook", replaced) != node.shape(node.inputs)) {
       fail<GraphError>("hook", "wrong shape", text(extents("hook", replaced)),
                        text(node.shape(node.inputs)));
     }
     (void)array("hook", replaced);
-    cotangent = std::move(replaced);
+    cotangent = alias(replaced, record_);
   }
   return cotangent;
 }
@@ -236,15 +259,6 @@ void Sweep<T>::check(const Node<T>& node, std::size_t i, const Variable<T>& grad
 
 template <class T>
 void Sweep<T>::visit(Node<T>& node, Variable<T> cotangent) {
-  if (node.extra != nullptr) {
-    if (!node.extra->hooks.empty()) cotangent = run_hooks(node, std::move(cotangent));
-    if (!aimed_ && node.extra->keeper != nullptr) gradients_.emplace_back(&node, cotangent);
-  }
-  if (aimed_) {
-    const auto found = relevant_.find(&node);
-    if (found != relevant_.end() && found->second) results_[&node] = cotangent;
-  }
-  if (node.is_leaf()) return;
   bool any = false;
   bool few[8];
   std::unique_ptr<bool[]> many;
@@ -257,14 +271,24 @@ void Sweep<T>::visit(Node<T>& node, Variable<T> cotangent) {
     wanted[i] = node.edge(i) != nullptr && leads_to_target(node.edge(i));
     any |= wanted[i];
   }
-  if (!any) return;
-  if (node.used) {
-    fail<GraphError>("backward", "graph used already",
-                     std::string("a second backward through ") + node.op->name(),
-                     "one backward, or retain_graph in the first",
-                     "backward frees what the graph saved; pass xg::retain_graph to keep it");
+  if (any) {
+    if (node.used) {
+      fail<GraphError>("backward", "graph used already",
+                       std::string("a second backward through ") + node.op->name(),
+                       "one backward, or retain_graph in the first",
+                       "backward frees what the graph saved; pass xg::retain_graph to keep it");
+    }
+    node.used = !retain_;
   }
-  node.used = !retain_;
+  if (node.extra != nullptr) {
+    if (!node.extra->hooks.empty()) cotangent = run_hooks(node, std::move(cotangent));
+    if (!aimed_ && node.extra->keeper != nullptr) gradients_.emplace_back(&node, cotangent);
+  }
+  if (aimed_) {
+    const auto found = relevant_.find(&node);
+    if (found != relevant_.end() && found->second) results_[&node] = cotangent;
+  }
+  if (!any) return;
   Pullback<T> pullback(node, std::move(cotangent), wanted, record_);
   node.op->backward(pullback);
   for (std::size_t i = 0; i < node.inputs; ++i) {
@@ -306,7 +330,8 @@ void Sweep<T>::commit() {
 }
 
 template <class T>
-Variable<T> checked_seed(const char* op, const Variable<T>& output, const Variable<T>& seed) {
+Variable<T> checked_seed(const char* op, const Variable<T>& output, const Variable<T>& seed,
+                         GradFlags flags) {
   const Extents& shape = extents(op, output);
   if (!seed.defined()) {
     if (size_of(shape) != 1) {
@@ -319,7 +344,7 @@ Variable<T> checked_seed(const char* op, const Variable<T>& output, const Variab
     fail<ShapeError>(op, "wrong seed", "shape " + text(extents(op, seed)),
                      "shape " + text(shape));
   }
-  return seed;
+  return alias(seed, has(flags, GradFlags::create_graph));
 }
 
 template <class T>
@@ -383,9 +408,10 @@ void Variable<T>::backward(GradFlags flags) const {
 
 template <class T>
 void Variable<T>::backward(const Variable& seed, GradFlags flags) const {
-  detail::Node<T>* root = detail::checked_root("backward", *this);
+  const Variable alive = *this;  // a hook or a rule may drop the caller's handle
+  detail::Node<T>* root = detail::checked_root("backward", alive);
   detail::Sweep<T> sweep(flags);
-  sweep.add(root, detail::checked_seed("backward", *this, seed));
+  sweep.add(root, detail::checked_seed("backward", alive, seed, flags));
   sweep.run();
   sweep.commit();
 }
@@ -394,6 +420,7 @@ template <class T>
 std::vector<Variable<T>> grad(const std::vector<Variable<T>>& outputs,
                               detail::same_t<detail::VariableList<T>> inputs,
                               detail::same_t<detail::VariableList<T>> seeds, GradFlags flags) {
+  const std::vector<Variable<T>> alive = outputs;  // a hook or a rule may drop the caller's handles
   if (!seeds.items.empty() && seeds.items.size() != outputs.size()) {
     detail::fail<ArgumentError>("grad", "wrong number of seeds", detail::text(seeds.items.size()),
                                 detail::text(outputs.size()) + ", one for each output");
@@ -411,11 +438,12 @@ std::vector<Variable<T>> grad(const std::vector<Variable<T>>& outputs,
   detail::Sweep<T> sweep(flags);
   sweep.aim_at(targets, roots);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    sweep.add(roots[i], detail::checked_seed("grad", outputs[i],
-                                             seeds.items.empty() ? Variable<T>() : seeds.items[i]));
+    const Variable<T> seed = seeds.items.empty() ? Variable<T>() : seeds.items[i];
+    sweep.add(roots[i], detail::checked_seed("grad", outputs[i], seed, flags));
   }
   sweep.run();
   std::vector<Variable<T>> results;
+  results.reserve(targets.size());
   for (std::size_t i = 0; i < targets.size(); ++i) {
     results.push_back(sweep.result(targets[i]));
     if (!results.back().defined() && !has(flags, GradFlags::allow_unused)) {

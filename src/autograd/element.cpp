@@ -49,6 +49,7 @@ Array<T> array_from_list(const char* op, const Nested<T>& values) {
 template Array<float> array_from_list(const char*, const Nested<float>&);
 template Array<double> array_from_list(const char*, const Nested<double>&);
 template Array<bool> array_from_list(const char*, const Nested<bool>&);
+template Array<std::int64_t> array_from_list(const char*, const Nested<std::int64_t>&);
 
 std::int64_t element_offset(const char* op, const Extents& shape, const Extents& strides,
                             const Dims& index) {

@@ -1,7 +1,7 @@
 #ifndef XGRAD_AUTOGRAD_ELEMENT_HPP
 #define XGRAD_AUTOGRAD_ELEMENT_HPP
 
-// Private: single elements and nested lists, for Variable and Mask alike.
+// Private: single elements and nested lists, for Variable, Mask and Indices alike.
 
 #include <xgrad/autograd/array.hpp>
 #include <xgrad/autograd/nested.hpp>

@@ -18,20 +18,45 @@ using Shape = std::vector<std::size_t>;
 /// A short list of integers that needs no heap memory up to four of them.
 class XGRAD_API Extents {
  public:
-  Extents() noexcept : size_(0), capacity_(kInline) {}
-  explicit Extents(std::size_t size, std::int64_t value = 0);
-  Extents(const std::int64_t* first, std::size_t size);
-  Extents(const Extents& other) : Extents(other.data(), other.size()) {}
-  Extents(Extents&& other) noexcept;
-  Extents& operator=(Extents other) noexcept;
+  Extents() noexcept = default;
+  explicit Extents(std::size_t size, std::int64_t value = 0) {
+    resize(size);
+    for (std::int64_t& element : *this) element = value;
+  }
+  Extents(const std::int64_t* first, std::size_t size) {
+    resize(size);
+    for (std::size_t i = 0; i < size; ++i) data()[i] = first[i];
+  }
+  Extents(const Extents& other) {
+    if (other.capacity_ == kInline) {
+      take(other);
+    } else {
+      copy_heap(other);
+    }
+  }
+  Extents(Extents&& other) noexcept {
+    take(other);
+    other.size_ = 0;
+    other.capacity_ = kInline;
+  }
+  Extents& operator=(const Extents& other) { return *this = Extents(other); }
+  Extents& operator=(Extents&& other) noexcept {
+    if (capacity_ != kInline) free_heap();
+    take(other);
+    other.size_ = 0;
+    other.capacity_ = kInline;
+    return *this;
+  }
   ~Extents() {
-    if (capacity_ != kInline) delete[] heap_;
+    if (capacity_ != kInline) free_heap();
   }
 
   std::size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
-  std::int64_t* data() noexcept { return capacity_ == kInline ? inline_ : heap_; }
-  const std::int64_t* data() const noexcept { return capacity_ == kInline ? inline_ : heap_; }
+  std::int64_t* data() noexcept { return capacity_ == kInline ? store_.inside : store_.heap; }
+  const std::int64_t* data() const noexcept {
+    return capacity_ == kInline ? store_.inside : store_.heap;
+  }
   std::int64_t* begin() noexcept { return data(); }
   std::int64_t* end() noexcept { return data() + size_; }
   const std::int64_t* begin() const noexcept { return data(); }
@@ -40,7 +65,10 @@ class XGRAD_API Extents {
   std::int64_t operator[](std::size_t i) const noexcept { return data()[i]; }
   std::int64_t& back() noexcept { return data()[size_ - 1]; }
   std::int64_t back() const noexcept { return data()[size_ - 1]; }
-  void push_back(std::int64_t value);
+  void push_back(std::int64_t value) {
+    if (size_ == capacity_) grow(size_ + 1);
+    data()[size_++] = value;
+  }
   void insert(std::size_t position, std::int64_t value);
   void erase(std::size_t position) noexcept;
 
@@ -55,14 +83,27 @@ class XGRAD_API Extents {
 
  private:
   static constexpr std::uint32_t kInline = 4;
-  void reserve(std::size_t capacity);
-
-  std::uint32_t size_;
-  std::uint32_t capacity_;
-  union {
-    std::int64_t inline_[kInline];
-    std::int64_t* heap_;
+  union Store {
+    std::int64_t inside[kInline];
+    std::int64_t* heap;
   };
+
+  void take(const Extents& other) noexcept {
+    size_ = other.size_;
+    capacity_ = other.capacity_;
+    store_ = other.store_;
+  }
+  void resize(std::size_t size) {
+    if (size > kInline) grow(size);
+    size_ = static_cast<std::uint32_t>(size);
+  }
+  void grow(std::size_t size);
+  void copy_heap(const Extents& other);
+  void free_heap() noexcept;
+
+  std::uint32_t size_ = 0;
+  std::uint32_t capacity_ = kInline;
+  Store store_ = {};
 };
 
 namespace detail {

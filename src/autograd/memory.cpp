@@ -1,17 +1,36 @@
 #include <xgrad/autograd/memory.hpp>
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <limits>
+#include <mutex>
+#include <new>
 
+#include <pthread.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <xgrad/autograd/message.hpp>
+
+// A pool hides from a sanitizer what it is there to find.
+#if defined(__SANITIZE_ADDRESS__)
+#define XGRAD_POOL 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define XGRAD_POOL 0
+#endif
+#endif
+#ifndef XGRAD_POOL
+#define XGRAD_POOL 1
+#endif
 
 namespace xg::detail {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kAlignFrom = 1024;
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 // Above this, an optimistic kernel would grant the memory and kill the process at the first write.
 std::size_t physical_memory() noexcept {
@@ -24,23 +43,219 @@ std::size_t physical_memory() noexcept {
   return bytes;
 }
 
-}  // namespace
+std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept {
+  return (bytes + unit - 1) / unit * unit;
+}
 
-void* allocate(std::size_t bytes) {
-  void* memory = nullptr;
-  if (bytes < kAlignFrom) {
-    memory = std::malloc(bytes);
-  } else if (bytes <= physical_memory()) {
-    const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-    memory = std::aligned_alloc(kAlignment, rounded);
-  }
-  if (memory == nullptr) {
-    fail<AllocationError>("allocate", "out of memory", std::to_string(bytes) + " bytes",
-                          "at most what this machine has left");
-  }
+void* from_system(std::size_t bytes) noexcept {
+  if (bytes > physical_memory()) return nullptr;
+  const bool huge = bytes >= 2 * kHugePage;
+  const std::size_t alignment = huge ? kHugePage : kAlignment;
+  void* memory = std::aligned_alloc(alignment, round_up(bytes, alignment));
+  if (huge && memory != nullptr) madvise(memory, bytes, MADV_HUGEPAGE);
   return memory;
 }
 
-void deallocate(void* memory, std::size_t /*bytes*/) noexcept { std::free(memory); }
+[[noreturn]] void out_of_memory(std::size_t bytes) {
+  fail<AllocationError>("allocate", "out of memory", std::to_string(bytes) + " bytes",
+                        "at most what this machine has left");
+}
+
+struct FreeBlock {
+  FreeBlock* next;
+};
+
+/// A stack of free blocks of one size.
+struct FreeList {
+  FreeBlock* first = nullptr;
+  std::uint32_t count = 0;
+
+  void push(void* memory) noexcept {
+    first = new (memory) FreeBlock{first};
+    ++count;
+  }
+  void* pop() noexcept {
+    FreeBlock* block = first;
+    if (block == nullptr) return nullptr;
+    first = block->next;
+    --count;
+    return block;
+  }
+};
+
+// Small blocks: nodes, handles, scalars. Each thread keeps lists of its own and trades batches with
+// the lists that all threads share.
+constexpr std::size_t kSmallUnit = 16;
+constexpr std::size_t kSmallest = 32;
+constexpr std::size_t kMostSmall = 512;
+constexpr std::size_t kSmallClasses = kMostSmall / kSmallUnit + 1;
+constexpr std::uint32_t kBatch = 64;
+constexpr std::size_t kChunk = std::size_t{64} << 10;
+
+// Large blocks: eight sizes to each power of two, kept for reuse up to a share of the machine's
+// memory. A fresh page costs more than all the work an elementwise operation does on it.
+constexpr std::size_t kLargeClasses = 512;
+
+struct Shared {
+  std::mutex mutex;
+  std::array<FreeList, kSmallClasses> small;
+  std::array<FreeList, kLargeClasses> large;
+  std::size_t large_bytes = 0;
+};
+
+Shared& shared() {
+  static Shared* const pool = [] {
+    auto* made = new Shared;  // outlives variables of static lifetime
+    pthread_atfork([] { shared().mutex.lock(); }, [] { shared().mutex.unlock(); },
+                   [] { shared().mutex.unlock(); });
+    return made;
+  }();
+  return *pool;
+}
+
+struct ThreadCache {
+  FreeList lists[kSmallClasses];
+  bool closed;  // the thread is ending: nothing may be kept here any more
+};
+thread_local ThreadCache cache;
+
+void give_batch(FreeList& from, FreeList& to, std::uint32_t count) noexcept {
+  while (count-- > 0 && from.first != nullptr) to.push(from.pop());
+}
+
+/// Hands a thread's blocks on when the thread ends.
+struct CloseAtExit {
+  CloseAtExit() noexcept = default;
+  CloseAtExit(const CloseAtExit&) = delete;
+  CloseAtExit& operator=(const CloseAtExit&) = delete;
+  ~CloseAtExit() {
+    cache.closed = true;
+    const std::lock_guard<std::mutex> lock(shared().mutex);
+    for (std::size_t i = 0; i < kSmallClasses; ++i) {
+      give_batch(cache.lists[i], shared().small[i], cache.lists[i].count);
+    }
+  }
+  void touch() const noexcept {}
+};
+thread_local const CloseAtExit close_at_exit;
+
+void refill(FreeList& list, std::size_t size_class) {
+  close_at_exit.touch();
+  {
+    const std::lock_guard<std::mutex> lock(shared().mutex);
+    give_batch(shared().small[size_class], list, kBatch);
+  }
+  if (list.first != nullptr) return;
+  auto* chunk = static_cast<char*>(std::malloc(kChunk));
+  if (chunk == nullptr) out_of_memory(kChunk);
+  const std::size_t size = size_class * kSmallUnit;
+  // Pushed from the back, so that blocks are handed out in ascending order.
+  for (std::size_t i = kChunk / size; i-- > 0;) list.push(chunk + i * size);
+}
+
+void* allocate_small(std::size_t size_class) {
+  FreeList& list = cache.lists[size_class];
+  if (list.first == nullptr) {
+    if (cache.closed) {
+      void* memory = std::malloc(size_class * kSmallUnit);
+      if (memory == nullptr) out_of_memory(size_class * kSmallUnit);
+      return memory;
+    }
+    refill(list, size_class);
+  }
+  return list.pop();
+}
+
+void deallocate_small(void* memory, std::size_t size_class) noexcept {
+  if (cache.closed) {
+    const std::lock_guard<std::mutex> lock(shared().mutex);
+    shared().small[size_class].push(memory);
+    return;
+  }
+  FreeList& list = cache.lists[size_class];
+  if (list.first == nullptr) close_at_exit.touch();
+  list.push(memory);
+  if (list.count >= 4 * kBatch) {
+    const std::lock_guard<std::mutex> lock(shared().mutex);
+    give_batch(list, shared().small[size_class], 2 * kBatch);
+  }
+}
+
+struct LargeClass {
+  std::size_t index;
+  std::size_t bytes;
+};
+
+LargeClass large_class(std::size_t bytes) noexcept {
+  const auto log2 = static_cast<std::size_t>(63 - __builtin_clzll(bytes));
+  const std::size_t step = std::max<std::size_t>(std::size_t{1} << (log2 - 3), kAlignment);
+  const std::size_t rounded = round_up(bytes, step);
+  const auto rounded_log2 = static_cast<std::size_t>(63 - __builtin_clzll(rounded));
+  return {rounded_log2 * 8 + ((rounded >> (rounded_log2 - 3)) & 7), rounded};
+}
+
+void* allocate_large(std::size_t bytes) {
+  if (bytes > physical_memory()) out_of_memory(bytes);
+  const LargeClass size = large_class(bytes);
+  Shared& pool = shared();
+  {
+    const std::lock_guard<std::mutex> lock(pool.mutex);
+    if (void* memory = pool.large[size.index].pop()) {
+      pool.large_bytes -= size.bytes;
+      return memory;
+    }
+  }
+  void* memory = from_system(size.bytes);
+  if (memory != nullptr) return memory;
+  {
+    const std::lock_guard<std::mutex> lock(pool.mutex);
+    for (FreeList& list : pool.large) {
+      while (list.first != nullptr) std::free(list.pop());
+    }
+    pool.large_bytes = 0;
+  }
+  memory = from_system(size.bytes);
+  if (memory == nullptr) out_of_memory(bytes);
+  return memory;
+}
+
+void deallocate_large(void* memory, std::size_t bytes) noexcept {
+  const LargeClass size = large_class(bytes);
+  Shared& pool = shared();
+  {
+    const std::lock_guard<std::mutex> lock(pool.mutex);
+    if (pool.large_bytes + size.bytes <= physical_memory() / 8) {
+      pool.large[size.index].push(memory);
+      pool.large_bytes += size.bytes;
+      return;
+    }
+  }
+  std::free(memory);
+}
+
+std::size_t small_class(std::size_t bytes) noexcept {
+  return round_up(std::max(bytes, kSmallest), kSmallUnit) / kSmallUnit;
+}
+
+}  // namespace
+
+void* allocate(std::size_t bytes) {
+  if (XGRAD_POOL == 0) {
+    void* memory = from_system(std::max(bytes, kSmallest));
+    if (memory == nullptr) out_of_memory(bytes);
+    return memory;
+  }
+  return bytes <= kMostSmall ? allocate_small(small_class(bytes)) : allocate_large(bytes);
+}
+
+void deallocate(void* memory, std::size_t bytes) noexcept {
+  if (XGRAD_POOL == 0) {
+    std::free(memory);
+  } else if (bytes <= kMostSmall) {
+    deallocate_small(memory, small_class(bytes));
+  } else {
+    deallocate_large(memory, bytes);
+  }
+}
 
 }  // namespace xg::detail

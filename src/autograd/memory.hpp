@@ -7,7 +7,8 @@
 
 namespace xg::detail {
 
-/// At least 16-byte aligned, 64-byte aligned from 1 KiB on. Throws AllocationError.
+/// 16-byte aligned, from 512 bytes on 64-byte aligned. Throws AllocationError. Freed memory is kept
+/// for reuse: small blocks always, large ones up to an eighth of the machine's memory.
 void* allocate(std::size_t bytes);
 void deallocate(void* memory, std::size_t bytes) noexcept;
 

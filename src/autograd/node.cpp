@@ -6,6 +6,7 @@
 #include <new>
 
 #include <xgrad/autograd/grad_mode.hpp>
+#include <xgrad/autograd/group.hpp>
 #include <xgrad/autograd/memory.hpp>
 
 namespace xg {
@@ -247,6 +248,17 @@ Variable<T> from_array(Array<T> values) {
 }
 
 template <class T>
+Variable<T> alias(const Variable<T>& x, bool in_graph) {
+  const State<T>& s = *Access::state(x);
+  auto* fresh = new State<T>(s.values);
+  if (in_graph && s.node != nullptr) {
+    s.node->retain();
+    fresh->node = s.node;
+  }
+  return Access::wrap(fresh);
+}
+
+template <class T>
 const Array<T>& Inputs<T>::operator[](std::size_t i) const noexcept {
   return Access::state(first_[i])->values;
 }
@@ -270,6 +282,7 @@ Variable<T> record(PrimitivePtr<T> op, Variable<T>* inputs, std::size_t count) {
   if (!tracked || !grad_enabled()) return from_array(std::move(output));
   const Needs needs = op->needs();
   NodeOwner<T> node(Node<T>::create(std::move(op), inputs, count, output, needs));
+  if (const auto* group = current_group()) node.get()->need_extra().group = *group;
   if (anomaly_enabled()) {
     std::string& recorded = node.get()->need_extra().recorded;
     for (std::size_t i = 0; i < count; ++i) {
@@ -292,6 +305,7 @@ template class Inputs<double>;
   template const Array<T>& array(const char*, const Variable<T>&);                   \
   template const Extents& extents(const char*, const Variable<T>&);                  \
   template Variable<T> from_array(Array<T>);                                         \
+  template Variable<T> alias(const Variable<T>&, bool);                              \
   template Variable<T> record(PrimitivePtr<T>, Variable<T>*, std::size_t);
 XGRAD_INSTANTIATE(float)
 XGRAD_INSTANTIATE(double)

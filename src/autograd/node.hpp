@@ -22,6 +22,7 @@ template <class T>
 struct NodeExtra {
   State<T>* keeper = nullptr;  // whose `.grad` this node fills; not owned: the handle may be gone
   std::string name;
+  std::shared_ptr<const std::string> group;  // see Group
   std::string recorded;  // in AnomalyMode: what was recorded, and as which node
   std::vector<std::pair<std::uint64_t, std::function<Variable<T>(const Variable<T>&)>>> hooks;
   std::uint64_t next_hook = 0;
@@ -136,6 +137,11 @@ struct Access {
 /// Throws GraphError for an undefined handle.
 template <class T>
 State<T>& state(const char* op, const Variable<T>& x);
+
+/// Another variable over the same memory and, if `in_graph`, in the same place in the graph. What
+/// user code is handed or hands in is always another one, so that no write of its can reach ours.
+template <class T>
+Variable<T> alias(const Variable<T>& x, bool in_graph);
 
 /// Guards every `.grad` and every `keeper` in the process; held for the commit of a backward only.
 class GradLock {

@@ -43,12 +43,15 @@ class Adapter final : public Primitive<T> {
       inputs.push_back(p.input(i));
       needed.push_back(p.needs(i));
     }
-    auto gradients = op_->backward(inputs, p.output(), p.take_grad(), needed);
+    auto gradients =
+        op_->backward(inputs, p.output(), alias(p.take_grad(), grad_enabled()), needed);
     if (gradients.size() != p.inputs()) {
       fail<GraphError>(name(), "wrong number of gradients", text(gradients.size()),
                        text(p.inputs()) + ", one for each input");
     }
-    for (std::size_t i = 0; i < p.inputs(); ++i) p.give(i, std::move(gradients[i]));
+    for (std::size_t i = 0; i < p.inputs(); ++i) {
+      if (gradients[i].defined()) p.give(i, alias(gradients[i], grad_enabled()));
+    }
   }
 
  private:

@@ -5,6 +5,7 @@
 
 #include <xgrad/autograd/element.hpp>
 #include <xgrad/autograd/node.hpp>
+#include <xgrad/autograd/random.hpp>
 #include <xgrad/ops/arithmetic.hpp>
 #include <xgrad/ops/copy.hpp>
 #include <xgrad/ops/loops.hpp>
@@ -144,7 +145,7 @@ Variable<T>& Variable<T>::set_requires_grad(bool requires_grad) {
     if (s.own != nullptr) s.node->extra->name = s.own->name;
   } else if (!requires_grad && s.node != nullptr) {
     const GradLock lock;
-    s.node->extra->keeper = nullptr;
+    if (s.node->extra->keeper == &s) s.node->extra->keeper = nullptr;
     std::exchange(s.node, nullptr)->release();
   }
   return *this;
@@ -153,6 +154,7 @@ Variable<T>& Variable<T>::set_requires_grad(bool requires_grad) {
 template <class T>
 Variable<T>& Variable<T>::set_name(const std::string& name) {
   State<T>& s = state("set_name", *this);
+  const GradLock lock;
   s.need_own().name = name;
   if (s.node != nullptr) s.node->need_extra().name = name;
   return *this;
@@ -161,6 +163,7 @@ Variable<T>& Variable<T>::set_name(const std::string& name) {
 template <class T>
 std::string Variable<T>::name() const {
   const State<T>& s = state("name", *this);
+  const GradLock lock;
   return s.own == nullptr ? std::string() : s.own->name;
 }
 
@@ -207,11 +210,7 @@ Variable<T> Variable<T>::grad() const {
   const GradLock lock;
   if (s.own == nullptr || !s.own->grad.defined()) return {};
   if (s.own->zeroed) return zeros<T>(Dims(s.values.shape()));
-  const State<T>& g = *Access::state(s.own->grad);
-  auto fresh = std::make_unique<State<T>>(g.values);
-  fresh->node = g.node;
-  if (fresh->node != nullptr) fresh->node->retain();
-  return Access::wrap(fresh.release());
+  return detail::alias(s.own->grad, true);
 }
 
 template <class T>
@@ -254,7 +253,7 @@ void Variable<T>::retain_grad() {
   }
   auto& extra = s.node->need_extra();
   const GradLock lock;
-  extra.keeper = &s;
+  if (extra.keeper == nullptr) extra.keeper = &s;
 }
 
 template <class T>
@@ -299,23 +298,6 @@ Variable<T>& Variable<T>::operator/=(const Variable& other) {
 }
 
 namespace {
-
-// SplitMix64 (Steele, Lea and Flood 2014): the same numbers on every machine.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) noexcept : state_(seed) {}
-  /// In [0, 1), with 53 random bits.
-  double next() noexcept {
-    state_ += 0x9E3779B97F4A7C15U;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
-    return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
-  }
-
- private:
-  std::uint64_t state_;
-};
 
 template <class T, class F>
 Variable<T> generate(const char* op, const Dims& shape, F next) {
@@ -378,7 +360,7 @@ Variable<T> uniform(const Dims& shape, detail::same_t<T> low, detail::same_t<T> 
                         std::to_string(low) + " to " + std::to_string(high),
                         "finite bounds, low <= high");
   }
-  Random random(seed);
+  detail::Random random(seed);
   return generate<T>("uniform", shape, [&] {
     const T x = static_cast<T>(double(low) + (double(high) - double(low)) * random.next());
     return x < high ? x : low;  // rounding to T can reach the open end
@@ -387,7 +369,7 @@ Variable<T> uniform(const Dims& shape, detail::same_t<T> low, detail::same_t<T> 
 
 template <class T>
 Variable<T> randn(const Dims& shape, std::uint64_t seed) {
-  Random random(seed);
+  detail::Random random(seed);
   // Box and Muller: two uniform numbers give two independent normal ones.
   double spare = 0;
   bool have_spare = false;

@@ -1,5 +1,6 @@
 #include <xgrad/mha/multi_head_attention.hpp>
 
+#include <xgrad/autograd/group.hpp>
 #include <xgrad/autograd/primitive.hpp>
 #include <xgrad/mha/hidden_keys.hpp>
 #include <xgrad/ops/matmul.hpp>
@@ -57,6 +58,7 @@ Attention<T> multi_head_attention(const Variable<T>& query, const Variable<T>& k
   check_weight("w_k", w_k, D);
   check_weight("w_v", w_v, D);
   check_weight("w_o", w_o, D);
+  const detail::Group group(kOp);
 
   // Keys that nobody may see are cut out first, so that what they hold cannot reach anything.
   const Variable<T> seen_key = detail::zero_hidden_keys(key, mask);

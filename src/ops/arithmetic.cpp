@@ -85,7 +85,7 @@ class Chain final : public Stateless<T> {
   Array<T> forward(const Inputs<T>& in) const override {
     const Extents shape = broadcast_shape(name(), in[0].shape(), in[1].shape());
     Array<T> out{Extents(shape)};
-    map(out, [](T g, T d) { return g == T(0) ? T(0) : g * d; }, in[0], in[1]);
+    map(out, [](T g, T d) { return g == T(0) || d == T(0) ? T(0) : g * d; }, in[0], in[1]);
     return out;
   }
   void backward(Pullback<T>& p) const override {

@@ -86,8 +86,9 @@ Variable<T> operator/(S a, Variable<T> b) {
 
 namespace detail {
 
-/// The chain rule of elementwise operations: y = g d, but 0 wherever g is 0, even if d is NaN or
-/// inf, so that a branch not taken contributes nothing (S21). Its own derivatives are d and g.
+/// The chain rule of elementwise operations: y = g d, but 0 wherever one of them is 0, even if
+/// the other is NaN or inf, so that a branch not taken contributes nothing, in derivatives of any
+/// order (S21). Its own derivatives are d and g.
 template <class T>
 Variable<T> chain(Variable<T> g, Variable<T> d);
 

@@ -68,7 +68,6 @@ Variable<T> broadcast_to(Variable<T> x, const Dims& shape) {
     detail::fail<ShapeError>("broadcast_to", "shape does not broadcast", detail::text(from),
                              "one that broadcasts to " + detail::text(shape.values()));
   }
-  if (from == shape.values()) return x;
   return detail::record(detail::make<detail::BroadcastTo<T>>(shape.values()), std::move(x));
 }
 

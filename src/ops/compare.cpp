@@ -29,7 +29,12 @@ class Where final : public Primitive<T> {
     const Array<bool>& mask = array(name(), mask_);
     const Extents branches = broadcast_shape(name(), in[0].shape(), in[1].shape());
     Array<T> out(broadcast_shape(name(), branches, mask.shape()));
-    map(out, [](bool m, T a, T b) { return m ? a : b; }, mask, in[0], in[1]);
+    // An index, not a branch, which a mask without a pattern makes the processor guess wrong.
+    const auto pick = [](bool m, T a, T b) {
+      const T branches[] = {b, a};
+      return branches[m ? 1 : 0];
+    };
+    map(out, pick, mask, in[0], in[1]);
     return out;
   }
   void backward(Pullback<T>& p) const override {

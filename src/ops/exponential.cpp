@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include <xgrad/ops/arithmetic.hpp>
+#include <xgrad/ops/kernels/kernels.hpp>
 #include <xgrad/ops/unary.hpp>
 
 namespace xg {
@@ -15,7 +16,13 @@ class Exp final : public Stateless<T> {
   const char* name() const noexcept override { return "exp"; }
   Needs needs() const noexcept override { return Needs::output(); }
   Array<T> forward(const Inputs<T>& in) const override {
-    return unary_reusing(in, [](T x) { return std::exp(x); });
+    Array<T> out = in.reuse(0);
+    if (in[0].contiguous()) {
+      kernels<T>().exp(in[0].data(), out.data(), out.size());
+    } else {
+      map(out, [](T x) { return std::exp(x); }, in[0]);
+    }
+    return out;
   }
   void backward(Pullback<T>& p) const override { p.give(0, chain(p.take_grad(), p.output())); }
 };

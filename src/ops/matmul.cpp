@@ -116,8 +116,9 @@ Extents memory_order(const Array<T>& x) {
     const auto axis = static_cast<std::size_t>(i);
     return x.extent(axis) == 1 ? std::numeric_limits<std::int64_t>::max() : x.stride(axis);
   };
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::int64_t i, std::int64_t j) { return stride(i) > stride(j); });
+  std::sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t j) {
+    return stride(i) != stride(j) ? stride(i) > stride(j) : i < j;
+  });
   if (order.back() + 2 < static_cast<std::int64_t>(x.dim())) return {};
   return order;
 }
@@ -188,8 +189,19 @@ Variable<T> scaled_matmul(Variable<T> a, Variable<T> b, double alpha, const Exte
   return record(make<MatMul<T>>(alpha, std::move(shape), order), std::move(a), std::move(b));
 }
 
+template <class T>
+Variable<T> summed_matmul(Variable<T> a, Variable<T> b, const Extents& shape,
+                          const Extents& order) {
+  (void)checked_size("matmul", shape);
+  return record(make<MatMul<T>>(1.0, shape, order), std::move(a), std::move(b));
+}
+
 template Variable<float> scaled_matmul(Variable<float>, Variable<float>, double, const Extents&);
 template Variable<double> scaled_matmul(Variable<double>, Variable<double>, double,
+                                        const Extents&);
+template Variable<float> summed_matmul(Variable<float>, Variable<float>, const Extents&,
+                                       const Extents&);
+template Variable<double> summed_matmul(Variable<double>, Variable<double>, const Extents&,
                                         const Extents&);
 
 }  // namespace detail

@@ -23,6 +23,10 @@ namespace detail {
 template <class T>
 Variable<T> scaled_matmul(Variable<T> a, Variable<T> b, double alpha,
                           const Extents& memory_order = {});
+/// a b with batch axes broadcast, then summed down to the batch axes of `shape`, which may be 1.
+template <class T>
+Variable<T> summed_matmul(Variable<T> a, Variable<T> b, const Extents& shape,
+                          const Extents& memory_order = {});
 
 }  // namespace detail
 }  // namespace xg

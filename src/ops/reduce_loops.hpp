@@ -11,41 +11,63 @@
 
 namespace xg::detail {
 
-/// combine over a line of n > 0 elements, by halves.
-template <class T, class Combine>
-T fold_line(const T* x, std::int64_t n, std::int64_t step, Combine combine) {
+/// The larger of two; NaN wins whatever the order.
+struct Larger {
+  template <class T>
+  T operator()(T a, T b) const {
+    const T ordered = a > b ? a : b;  // b if either is NaN
+    return a != a ? a : ordered;
+  }
+};
+/// The smaller of two; NaN wins whatever the order.
+struct Smaller {
+  template <class T>
+  T operator()(T a, T b) const {
+    const T ordered = a < b ? a : b;  // b if either is NaN
+    return a != a ? a : ordered;
+  }
+};
+
+/// combine over load(x) of a line of n > 0 elements, by halves.
+template <class T, class Combine, class Load>
+T fold_line(const T* x, std::int64_t n, std::int64_t step, Combine combine, Load load) {
   constexpr std::int64_t kLeaf = 64;
   if (n > kLeaf) {
     const std::int64_t half = n <= 2 * kLeaf ? n / 2 : n / 2 / kLeaf * kLeaf;
-    return combine(fold_line(x, half, step, combine),
-                   fold_line(x + half * step, n - half, step, combine));
+    return combine(fold_line(x, half, step, combine, load),
+                   fold_line(x + half * step, n - half, step, combine, load));
   }
   if (n < 8) {
-    T sum = x[0];
-    for (std::int64_t i = 1; i < n; ++i) sum = combine(sum, x[i * step]);
+    T sum = load(x[0]);
+    for (std::int64_t i = 1; i < n; ++i) sum = combine(sum, load(x[i * step]));
     return sum;
   }
   // Eight independent chains, which the compiler keeps in one vector.
   T lane[8];
-  for (int k = 0; k < 8; ++k) lane[k] = x[k * step];
+  for (int k = 0; k < 8; ++k) lane[k] = load(x[k * step]);
   std::int64_t i = 8;
   for (; i + 8 <= n; i += 8) {
-    for (int k = 0; k < 8; ++k) lane[k] = combine(lane[k], x[(i + k) * step]);
+    for (int k = 0; k < 8; ++k) lane[k] = combine(lane[k], load(x[(i + k) * step]));
   }
-  for (; i < n; ++i) lane[i % 8] = combine(lane[i % 8], x[i * step]);
+  for (; i < n; ++i) lane[i % 8] = combine(lane[i % 8], load(x[i * step]));
   for (int width = 4; width > 0; width /= 2) {
     for (int k = 0; k < width; ++k) lane[k] = combine(lane[k], lane[k + width]);
   }
   return lane[0];
 }
 
-/// out[kept index] = combine over the reduced axes, starting from `identity`. `kept` is the shape of
-/// x with 1 along the reduced axes; `out` holds its elements row-major.
 template <class T, class Combine>
+T fold_line(const T* x, std::int64_t n, std::int64_t step, Combine combine) {
+  return fold_line(x, n, step, combine, [](T value) { return value; });
+}
+
+/// out[k] = combine of load(x, k) over the reduced axes, starting from `identity`. `kept` is the
+/// shape of x with 1 along the reduced axes; `out` holds its elements row-major, and k counts them.
+template <class T, class Combine, class Load>
 class Reducer {
  public:
-  Reducer(const Array<T>& x, const Extents& kept, T identity, Combine combine)
-      : identity_(identity), combine_(combine) {
+  Reducer(const Array<T>& x, const Extents& kept, T identity, Combine combine, Load load)
+      : identity_(identity), combine_(combine), load_(load) {
     const Extents out_strides = contiguous_strides(kept);
     for (std::size_t i = 0; i < x.dim(); ++i) {
       if (x.extent(i) == 1) continue;
@@ -68,7 +90,7 @@ class Reducer {
     }
   }
 
-  void run(const T* x, T* out) const { visit_outer(0, x, out); }
+  void run(const T* x, T* out) const { visit_outer(0, x, out, 0); }
 
  private:
   struct Axis {
@@ -109,25 +131,27 @@ class Reducer {
     if (list.count > 0) list.count = last + 1;
   }
 
-  void visit_outer(std::size_t level, const T* x, T* out) const {
+  void visit_outer(std::size_t level, const T* x, T* out, std::int64_t k) const {
     if (level < outer_.count) {
       const Axis& axis = outer_.axis[level];
       for (std::int64_t i = 0; i < axis.extent; ++i) {
-        visit_outer(level + 1, x + i * axis.stride, out + i * axis.out_stride);
+        visit_outer(level + 1, x + i * axis.stride, out, k + i * axis.out_stride);
       }
       return;
     }
     for (std::int64_t first = 0; first < row_.extent; first += kRow) {
       const std::int64_t width = std::min(kRow, row_.extent - first);
+      const T* from = x + first * row_.stride;
+      const std::int64_t to = k + first * row_.out_stride;
       T sums[kRow];
       if (empty_) {
         std::fill_n(sums, width, identity_);
       } else if (width == 1) {
-        sums[0] = one(x + first * row_.stride, 0, extent(0));
+        sums[0] = one(from, to, 0, extent(0));
       } else {
-        rows(x + first * row_.stride, width, 0, extent(0), sums);
+        rows(from, to, width, 0, extent(0), sums);
       }
-      for (std::int64_t i = 0; i < width; ++i) out[(first + i) * row_.out_stride] = sums[i];
+      for (std::int64_t i = 0; i < width; ++i) out[to + i * row_.out_stride] = sums[i];
     }
   }
 
@@ -139,44 +163,56 @@ class Reducer {
   }
   bool innermost(std::size_t level) const { return level + 1 >= reduced_.count; }
 
-  T one(const T* x, std::size_t level, std::int64_t n) const {
-    if (innermost(level)) return fold_line(x, n, stride(level), combine_);
-    if (n == 1) return one(x, level + 1, extent(level + 1));
+  T one(const T* x, std::int64_t k, std::size_t level, std::int64_t n) const {
+    if (innermost(level)) {
+      return fold_line(x, n, stride(level), combine_, [&](T value) { return load_(value, k); });
+    }
+    if (n == 1) return one(x, k, level + 1, extent(level + 1));
     const std::int64_t half = n / 2;
-    return combine_(one(x, level, half), one(x + half * stride(level), level, n - half));
+    return combine_(one(x, k, level, half), one(x + half * stride(level), k, level, n - half));
   }
 
-  void rows(const T* x, std::int64_t width, std::size_t level, std::int64_t n, T* sums) const {
+  void rows(const T* x, std::int64_t k, std::int64_t width, std::size_t level, std::int64_t n,
+            T* sums) const {
     if (!innermost(level)) {
-      if (n == 1) return rows(x, width, level + 1, extent(level + 1), sums);
+      if (n == 1) return rows(x, k, width, level + 1, extent(level + 1), sums);
     } else if (n <= 8) {
-      for (std::int64_t i = 0; i < width; ++i) sums[i] = x[i * row_.stride];
-      for (std::int64_t k = 1; k < n; ++k) {
-        const T* next = x + k * stride(level);
+      for (std::int64_t i = 0; i < width; ++i) {
+        sums[i] = load_(x[i * row_.stride], k + i * row_.out_stride);
+      }
+      for (std::int64_t j = 1; j < n; ++j) {
+        const T* next = x + j * stride(level);
         for (std::int64_t i = 0; i < width; ++i) {
-          sums[i] = combine_(sums[i], next[i * row_.stride]);
+          sums[i] = combine_(sums[i], load_(next[i * row_.stride], k + i * row_.out_stride));
         }
       }
       return;
     }
     const std::int64_t half = n / 2;
     T other[kRow];
-    rows(x, width, level, half, sums);
-    rows(x + half * stride(level), width, level, n - half, other);
+    rows(x, k, width, level, half, sums);
+    rows(x + half * stride(level), k, width, level, n - half, other);
     for (std::int64_t i = 0; i < width; ++i) sums[i] = combine_(sums[i], other[i]);
   }
 
   T identity_;
   Combine combine_;
+  Load load_;
   AxisList reduced_;
   AxisList outer_;
   Axis row_;  // extent 1 unless rows of results are combined at once
   bool empty_ = false;
 };
 
+/// `load(x, k)` is what an element of x contributes to out[k].
+template <class T, class Combine, class Load>
+void reduce(Array<T>& out, const Array<T>& x, const Extents& kept, T identity, Combine combine,
+            Load load) {
+  Reducer<T, Combine, Load>(x, kept, identity, combine, load).run(x.data(), out.data());
+}
 template <class T, class Combine>
 void reduce(Array<T>& out, const Array<T>& x, const Extents& kept, T identity, Combine combine) {
-  Reducer<T, Combine>(x, kept, identity, combine).run(x.data(), out.data());
+  reduce(out, x, kept, identity, combine, [](T value, std::int64_t) { return value; });
 }
 
 }  // namespace xg::detail

@@ -9,6 +9,7 @@
 #include <xgrad/ops/axes.hpp>
 #include <xgrad/ops/broadcast.hpp>
 #include <xgrad/ops/exponential.hpp>
+#include <xgrad/ops/kernels/kernels.hpp>
 #include <xgrad/ops/reduce.hpp>
 #include <xgrad/ops/reduce_loops.hpp>
 #include <xgrad/ops/views.hpp>
@@ -16,12 +17,6 @@
 namespace xg {
 namespace detail {
 namespace {
-
-/// NaN wins whatever the order.
-template <class T>
-T larger(T a, T b) {
-  return a > b || std::isnan(a) ? a : b;
-}
 
 /// x - max, which is 0 where both are +inf: the only infinite score takes all the weight.
 template <class T>
@@ -37,29 +32,33 @@ bool is_only_infinity(const T* x, std::int64_t n, std::int64_t step, T max) {
   return count == 1;
 }
 
+/// Returns the sum, which is NaN if the softmax is.
 template <class T>
-void softmax_line(const T* x, std::int64_t step, T* y, std::int64_t out_step, std::int64_t n) {
-  const T max = fold_line(x, n, step, larger<T>);
+T softmax_line(const T* x, std::int64_t step, T* y, std::int64_t out_step, std::int64_t n) {
+  if (step == 1 && out_step == 1) return kernels<T>().softmax(x, y, n);
+  const T max = fold_line(x, n, step, Larger());
   const bool one_infinity = is_only_infinity(x, n, step, max);
   for (std::int64_t i = 0; i < n; ++i) {
     y[i * out_step] = std::exp(shifted(x[i * step], max, one_infinity));
   }
-  const T scale = T(1) / fold_line(y, n, out_step, std::plus<T>());
-  for (std::int64_t i = 0; i < n; ++i) y[i * out_step] *= scale;
+  const T total = fold_line(y, n, out_step, std::plus<T>());
+  for (std::int64_t i = 0; i < n; ++i) y[i * out_step] *= T(1) / total;
+  return total;
 }
 
 template <class T>
 void masked_softmax_line(const T* x, std::int64_t step, const bool* visible,
                          std::int64_t mask_step, T* y, std::int64_t out_step, std::int64_t n) {
-  // Hidden scores become -inf in y, so that one line of code serves both kinds of rows.
+  // Hidden scores become -inf, and so weights of exactly 0.
+  constexpr T hidden = -std::numeric_limits<T>::infinity();
   bool any = false;
   for (std::int64_t i = 0; i < n; ++i) {
     const bool shown = visible[i * mask_step];
     any |= shown;
-    y[i * out_step] = shown ? x[i * step] : -std::numeric_limits<T>::infinity();
+    y[i * out_step] = shown ? x[i * step] : hidden;
   }
-  if (any) softmax_line(y, out_step, y, out_step, n);
-  // A visible line of -inf is NaN by the law of softmax; its hidden weights are still 0.
+  if (any && !std::isnan(softmax_line(y, out_step, y, out_step, n))) return;
+  // Nothing is visible; or the visible scores have no softmax, and still the hidden weights are 0.
   for (std::int64_t i = 0; i < n; ++i) {
     if (!visible[i * mask_step]) y[i * out_step] = 0;
   }
@@ -86,6 +85,10 @@ class SoftmaxBackward final : public Primitive<T> {
       T* o = out.data() + at[0];
       const T* gi = g.data() + at[1];
       const T* yi = y.data() + at[2];
+      if (step == 1 && g_step == 1 && out_step == 1) {
+        kernels<T>().softmax_backward(gi, yi, o, n);
+        return;
+      }
       for (std::int64_t i = 0; i < n; ++i) {
         o[i * out_step] = yi[i * step] == 0 ? T(0) : gi[i * g_step] * yi[i * step];
       }
@@ -116,6 +119,18 @@ class SoftmaxBackward final : public Primitive<T> {
 };
 
 template <class T>
+Array<T> softmax_lines(const Inputs<T>& in, std::size_t axis) {
+  const Array<T>& x = in[0];
+  Array<T> out = in.reuse(0);
+  const std::int64_t n = x.extent(axis);
+  if (n == 0) return out;
+  for_each_line<2>(x.shape(), {out.strides(), x.strides()}, axis, [&](auto at) {
+    softmax_line(x.data() + at[1], x.stride(axis), out.data() + at[0], out.stride(axis), n);
+  });
+  return out;
+}
+
+template <class T>
 class Softmax final : public Primitive<T> {
  public:
   using value_type = T;
@@ -123,16 +138,7 @@ class Softmax final : public Primitive<T> {
   const char* name() const noexcept override { return "softmax"; }
   Needs needs() const noexcept override { return Needs::output(); }
 
-  Array<T> forward(const Inputs<T>& in) const override {
-    const Array<T> x = in[0];
-    Array<T> out = in.reuse(0);
-    const std::int64_t n = x.extent(axis_);
-    if (n == 0) return out;
-    for_each_line<2>(x.shape(), {out.strides(), x.strides()}, axis_, [&](auto at) {
-      softmax_line(x.data() + at[1], x.stride(axis_), out.data() + at[0], out.stride(axis_), n);
-    });
-    return out;
-  }
+  Array<T> forward(const Inputs<T>& in) const override { return softmax_lines(in, axis_); }
   void backward(Pullback<T>& p) const override {
     p.give(0, record(make<SoftmaxBackward<T>>(axis_), p.take_grad(), p.output()));
   }
@@ -150,8 +156,9 @@ class MaskedSoftmax final : public Primitive<T> {
   Needs needs() const noexcept override { return Needs::output(); }
 
   Array<T> forward(const Inputs<T>& in) const override {
+    if (!mask_.defined()) return softmax_lines(in, axis_);
     const Array<bool>& mask = array(name(), mask_);
-    const Array<T> x = in[0];
+    const Array<T>& x = in[0];
     Array<T> out = in.reuse(0);
     const Extents seen = broadcast_strides(mask.shape(), mask.strides(), x.shape());
     const std::int64_t n = x.extent(axis_);
@@ -188,7 +195,7 @@ class LogSoftmax final : public Primitive<T> {
     for_each_line<2>(x.shape(), {out.strides(), x.strides()}, axis_, [&](auto at) {
       const T* line = x.data() + at[1];
       T* y = out.data() + at[0];
-      const T max = fold_line(line, n, step, larger<T>);
+      const T max = fold_line(line, n, step, Larger());
       const bool one_infinity = is_only_infinity(line, n, step, max);
       for (std::int64_t i = 0; i < n; ++i) {
         y[i * out_step] = std::exp(shifted(line[i * step], max, one_infinity));
@@ -237,12 +244,12 @@ Variable<T> log_softmax(Variable<T> x, std::int64_t axis) {
 
 template <class T>
 Variable<T> masked_softmax(Variable<T> x, const Mask& mask, std::int64_t axis) {
-  if (!mask.defined()) return softmax(std::move(x), axis);
   const char* op = "masked_softmax";
-  const Extents& shape = detail::array(op, mask).shape();
-  if (!detail::broadcasts_to(shape, detail::extents(op, x))) {
-    detail::fail<MaskError>(op, "mask does not broadcast to the scores", detail::text(shape),
-                            "a shape that broadcasts to " + detail::text(detail::extents(op, x)));
+  const Extents& scores = detail::extents(op, x);
+  if (mask.defined() && !detail::broadcasts_to(detail::array(op, mask).shape(), scores)) {
+    detail::fail<MaskError>(op, "mask does not broadcast to the scores",
+                            detail::text(detail::array(op, mask).shape()),
+                            "a shape that broadcasts to " + detail::text(scores));
   }
   return detail::along_axis(op, std::move(x), axis, [&](Variable<T> line, std::size_t i) {
     return detail::record(detail::make<detail::MaskedSoftmax<T>>(mask, i), std::move(line));

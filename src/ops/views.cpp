@@ -272,7 +272,10 @@ Variable<T> slice(Variable<T> x, std::int64_t axis, std::int64_t start, std::int
 
 template <class T>
 Variable<T> flip(Variable<T> x, const Axes& axes) {
-  for (std::int64_t axis : detail::checked_axes("flip", axes, detail::extents("flip", x).size())) {
+  const Extents reversed =
+      detail::checked_axes("flip", axes, detail::extents("flip", x).size());
+  if (reversed.empty()) return reshape(std::move(x), Dims());
+  for (std::int64_t axis : reversed) {
     x = slice(std::move(x), axis, -1, end, -1);
   }
   return x;
@@ -285,7 +288,8 @@ std::vector<Variable<T>> split(Variable<T> x, const Sections& sections, std::int
   std::vector<Variable<T>> parts;
   if (sections.single()) {
     const std::int64_t n = sections[0];
-    if (n <= 0 || extent % n != 0) {
+    // Any number divides an axis without elements; it must only be one that can be counted to.
+    if (n <= 0 || extent % n != 0 || n > std::max<std::int64_t>(extent, 65535)) {
       detail::fail<ShapeError>("split", "no such division",
                                detail::text(extent) + " elements into " + detail::text(n) + " parts",
                                "a positive number that divides the axis");

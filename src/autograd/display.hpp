@@ -1,0 +1,44 @@
+#ifndef XGRAD_AUTOGRAD_DISPLAY_HPP
+#define XGRAD_AUTOGRAD_DISPLAY_HPP
+
+#include <iosfwd>
+#include <string>
+
+#include <xgrad/autograd/variable.hpp>
+#include <xgrad/mha/mask.hpp>
+
+namespace xg {
+
+/// Values as NumPy prints them, then shape, and the operation or what kind of leaf it is:
+///
+///     [[1. 2.]
+///      [3. 4.]] Variable<double> shape (2, 2), from matmul
+///
+/// More than 1000 elements are shortened with `...`. The text does not depend on the locale or the
+/// stream's number format. An undefined handle prints as such.
+template <class T>
+XGRAD_API std::ostream& operator<<(std::ostream& out, const Variable<T>& x);
+XGRAD_API std::ostream& operator<<(std::ostream& out, const Mask& mask);
+
+/// Shows x as a line of its own on std::cout.
+template <class T>
+XGRAD_API void show(const Variable<T>& x);
+XGRAD_API void show(const Mask& mask);
+
+namespace detail {
+
+/// What `<<` prints.
+template <class T>
+XGRAD_API std::string display_text(const Variable<T>& x);
+XGRAD_API std::string display_text(const Mask& mask);
+
+/// A table for each matrix, its cells tinted by sign and size; readable on light and dark pages.
+template <class T>
+XGRAD_API std::string display_html(const Variable<T>& x);
+XGRAD_API std::string display_html(const Mask& mask);
+
+}  // namespace detail
+
+}  // namespace xg
+
+#endif

@@ -1,0 +1,15 @@
+#include <xsimd/xsimd.hpp>
+
+#include <xgrad/ops/kernels/tables.hpp>
+
+namespace xg::detail {
+namespace {
+
+#include <xgrad/ops/kernels/implementation.hpp>
+
+}  // namespace
+
+const Kernels<float>& avx2_kernels(float) noexcept { return kTable<float>; }
+const Kernels<double>& avx2_kernels(double) noexcept { return kTable<double>; }
+
+}  // namespace xg::detail

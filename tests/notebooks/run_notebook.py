@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""Runs the code cells of C++ notebooks on real engines and checks what they print.
+
+What a cell must print is the output stored in the notebook: text exactly, numbers to a relative
+1e-6 whatever spaces align them, displays by their text/plain form and their mime types. A cell fails, too, if it does not
+compile or an exception leaves it; a cell that is about an error catches the exception and prints it.
+"""
+
+import argparse
+import dataclasses
+import json
+import math
+import pathlib
+import re
+import statistics
+import sys
+
+import engines
+
+ENGINES = ["cling", "clang-repl-19", "clang-repl-22", "jupyter"]
+NUMBER = re.compile(r" *(-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?) *")
+RAW_INCLUDES = "#include <xtensor/xarray.hpp>\n#include <xtensor-blas/xlinalg.hpp>\n"
+ROUNDS = 3
+
+
+@dataclasses.dataclass
+class Test:
+    notebook: str
+    engine: str
+    cell: int
+    seconds: float
+    failure: str = ""
+
+
+def load(path):
+    return json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+
+
+def code_cells(notebook):
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+def joined(text):
+    """Notebooks store a text as one string or as a list of lines."""
+    return text if isinstance(text, str) else "".join(text)
+
+
+def as_saved(output):
+    """The output as Jupyter saves it: each text is a list of lines."""
+    def lines(text):
+        return text.splitlines(keepends=True) if isinstance(text, str) else text
+
+    if output["output_type"] == "stream":
+        return {**output, "text": lines(output["text"])}
+    return {**output, "data": {mime: lines(data) for mime, data in output["data"].items()}}
+
+
+def transcript(outputs):
+    """The outputs of a cell as one text: what went to stdout, and each display in its place."""
+    text = ""
+    for output in outputs:
+        if output["output_type"] == "stream" and output["name"] == "stdout":
+            text += joined(output["text"])
+        elif output["output_type"] == "display_data":
+            data = output["data"]
+            text += f"[display {' '.join(sorted(data))}]\n{joined(data['text/plain'])}\n"
+    return text
+
+
+def same_number(got, want):
+    if got.lstrip("-").isdigit() and want.lstrip("-").isdigit():
+        return int(got) == int(want)
+    return math.isclose(float(got), float(want), rel_tol=1e-6, abs_tol=1e-12)
+
+
+def same_text(got, want):
+    """Equal, but numbers (every second piece) may differ in their last digits and alignment."""
+    got, want = NUMBER.split(got), NUMBER.split(want)
+    return (len(got) == len(want) and got[::2] == want[::2]
+            and all(map(same_number, got[1::2], want[1::2])))
+
+
+def failure_of(result, want):
+    got = transcript(result.outputs)
+    if not result.ok:
+        return f"error:\n{result.errors or got}"
+    if not same_text(got, want):
+        return f"the output differs\n--- got\n{got}\n--- expected\n{want}\n{result.errors}"
+    return ""
+
+
+def start(name, args):
+    if name == "cling":
+        return engines.Cling(args.include, args.library, args.std)
+    if name.startswith("clang-repl-"):
+        version = name.removeprefix("clang-repl-")
+        return engines.ClangRepl(version, args.include, args.library, args.std)
+    return engines.JupyterKernel(name, args.include, args.library)
+
+
+def available(args):
+    """The engines to use: those asked for, which must be there, or all that are."""
+    found = []
+    for name in args.engine or ENGINES:
+        try:
+            if name == "jupyter":
+                found += engines.installed_kernels()
+            else:
+                start(name, args).close()
+                found.append(name)
+        except engines.Unavailable as reason:
+            if args.engine:
+                sys.exit(f"{name}: {reason}")
+            print(f"{name}: skipped, {reason}")
+    return found
+
+
+def run(path, engine_name, args):
+    notebook = load(path)
+    tests = []
+    engine = start(engine_name, args)
+    death = ""
+    for number, cell in enumerate(code_cells(notebook), 1):
+        test = Test(pathlib.Path(path).name, engine_name, number, 0.0, death)
+        tests.append(test)
+        if death:
+            continue
+        try:
+            result = engine.run(joined(cell["source"]))
+        except engines.EngineDied as error:
+            test.failure = f"{error}"
+            death = f"not run: the engine died in cell {number}"
+            continue
+        test.seconds = result.seconds
+        if args.update and result.ok:
+            cell["outputs"] = [as_saved(output) for output in result.outputs]
+            cell["execution_count"] = number
+        test.failure = failure_of(result, transcript(cell["outputs"]))
+    engine.close()
+    if args.update:
+        text = json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True)  # as Jupyter saves
+        pathlib.Path(path).write_text(text + "\n", encoding="utf-8")
+    return tests
+
+
+def seconds_of(cells, engine_name, args):
+    """The time that a fresh engine takes for these cells."""
+    engine = start(engine_name, args)
+    try:
+        results = [engine.run(cell) for cell in cells]
+    finally:
+        engine.close()
+    for result in results:
+        if not result.ok:
+            sys.exit(f"{engine_name}: {result.errors}")
+    return sum(result.seconds for result in results)
+
+
+def compare_includes(path, engine_name, args):
+    cells = code_cells(load(path))
+    first = [i for i, cell in enumerate(cells)
+             if "first-attention" in cell["metadata"].get("tags", [])]
+    if not first:
+        return
+    lesson = [joined(cell["source"]) for cell in cells[:first[0] + 1]]
+    # In turns, so that a busy machine slows both.
+    rounds = [[seconds_of(cells, engine_name, args) for cells in (lesson, [RAW_INCLUDES])]
+              for _ in range(ROUNDS)]
+    attention, raw = map(statistics.median, zip(*rounds))
+    print(f"{pathlib.Path(path).name}, {engine_name}: first attention {attention:.2f} s "
+          f"({len(lesson)} cells), raw xtensor and xtensor-blas includes {raw:.2f} s, "
+          f"ratio {attention / raw:.2f}")
+
+
+def print_table(tests):
+    print(f"\n{'notebook':<36} {'engine':<14} {'cell':>4} {'seconds':>8}")
+    totals = {}
+    for test in tests:
+        mark = "  FAILED" if test.failure else ""
+        print(f"{test.notebook:<36} {test.engine:<14} {test.cell:>4} {test.seconds:>8.2f}{mark}")
+        totals[test.engine] = totals.get(test.engine, 0.0) + test.seconds
+    for engine, seconds in totals.items():
+        print(f"{'total':<36} {engine:<14} {'':>4} {seconds:>8.2f}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("notebooks", nargs="+", metavar="NOTEBOOK")
+    parser.add_argument("--engine", action="append", choices=ENGINES,
+                        help="an engine to use, may be repeated (default: all that are installed)")
+    parser.add_argument("--include", action="append", default=[], metavar="DIR",
+                        help="a folder of headers, may be repeated")
+    parser.add_argument("--library", action="append", default=[], metavar="DIR",
+                        help="a folder of shared libraries, may be repeated")
+    parser.add_argument("--std", default="c++17", help="the language standard (default: c++17)")
+    parser.add_argument("--update", action="store_true",
+                        help="store what Cling prints as the expected outputs")
+    parser.add_argument("--compare-includes", action="store_true",
+                        help="time the cells up to the one tagged first-attention, and a cell that "
+                        "includes raw xtensor and xtensor-blas; each in fresh engines")
+    args = parser.parse_args()
+    if args.update:
+        args.engine = ["cling"]
+
+    names = available(args)
+    if args.compare_includes:
+        for path in args.notebooks:
+            for name in names:
+                compare_includes(path, name, args)
+        return 0
+
+    tests = [test for path in args.notebooks for name in names for test in run(path, name, args)]
+    for test in tests:
+        if test.failure:
+            print(f"\n{test.notebook}, {test.engine}, cell {test.cell}: {test.failure.rstrip()}")
+    print_table(tests)
+    failed = sum(bool(test.failure) for test in tests)
+    print(f"\n{len(tests) - failed} passed, {failed} failed")
+    return 1 if failed or not tests else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

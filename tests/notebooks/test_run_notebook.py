@@ -1,0 +1,144 @@
+"""Tests of the notebook runner itself, on the engines that are installed."""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import types
+import unittest
+
+import engines
+import run_notebook
+
+HERE = pathlib.Path(__file__).resolve().parent
+ARGUMENTS = types.SimpleNamespace(include=[], library=[], std="c++17")
+
+
+def installed_engines():
+    found = []
+    for name in ("cling", "clang-repl-19", "clang-repl-22"):
+        try:
+            run_notebook.start(name, ARGUMENTS).close()
+            found.append(name)
+        except engines.Unavailable as reason:
+            print(f"{name}: skipped, {reason}", file=sys.stderr)
+    return found
+
+
+ENGINES = installed_engines()
+
+
+def run(engine, cells):
+    """Runs cells, given as (source, expected output), and returns their failures, '' for none."""
+    notebook = {"cells": [
+        {"cell_type": "code", "metadata": {}, "source": source,
+         "outputs": [{"output_type": "stream", "name": "stdout", "text": want}]}
+        for source, want in cells]}
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "test.ipynb")
+        path.write_text(json.dumps(notebook), encoding="utf-8")
+        process = subprocess.run(
+            [sys.executable, HERE / "run_notebook.py", "--engine", engine, path],
+            capture_output=True, text=True, check=False)
+    failures = [""] * len(cells)
+    for number, text in re.findall(r"cell (\d+): (.*?)\n\n", process.stdout, re.DOTALL):
+        failures[int(number) - 1] = text
+    failed = sum(map(bool, failures))
+    last_line = process.stdout.splitlines()[-1]
+    assert last_line == f"{len(cells) - failed} passed, {failed} failed", process.stdout
+    assert process.returncode == bool(failed), process.stderr
+    return failures
+
+
+class Comparison(unittest.TestCase):
+    def test_numbers_may_differ_by_a_millionth_and_text_may_not(self):
+        self.assertTrue(run_notebook.same_text("x = 1.0000001\n", "x = 1\n"))
+        self.assertTrue(run_notebook.same_text("{0.1, -2e-3}", "{0.10000001, -0.002}"))
+        self.assertTrue(run_notebook.same_text("[ 3.  -0.]", "[3. 0.]"))
+        self.assertFalse(run_notebook.same_text("x = 1.00001\n", "x = 1\n"))
+        self.assertFalse(run_notebook.same_text("1000001", "1000000"))
+        self.assertFalse(run_notebook.same_text("nan", "1"))
+        self.assertFalse(run_notebook.same_text("y = 1\n", "x = 1\n"))
+        self.assertFalse(run_notebook.same_text("1 2", "1 2 3"))
+        self.assertFalse(run_notebook.same_text("1\n2", "1 2"))
+        self.assertFalse(run_notebook.same_text("", "1"))
+
+
+class Engines(unittest.TestCase):
+    def check(self, cells, patterns):
+        for engine in ENGINES:
+            with self.subTest(engine=engine):
+                for failure, pattern in zip(run(engine, cells), patterns, strict=True):
+                    self.assertRegex(failure, pattern or "^$")
+
+    def test_at_least_one_engine_is_installed(self):
+        self.assertTrue(ENGINES)
+
+    def test_cells_share_state_and_keep_their_lines(self):
+        self.check([
+            ("#include <iostream>\n#include <string>", ""),
+            ("// a comment\nint a = 1;  // another\nint b = 2;\nstd::cout << a + b << '\\n';", "3\n"),
+            ("int twice(int x) {\n  return 2 * x;\n}", ""),
+            ("for (int i = 0; i < 2; ++i) {\n  std::cout << twice(i) << ' ';\n}", "0 2 "),
+        ], ["", "", "", ""])
+
+    def test_wrong_output_fails(self):
+        self.check([
+            ("#include <iostream>", ""),
+            ("std::cout << 0.5 << std::endl;", "0.6\n"),
+            ("std::cout << \"text\" << std::endl;", "other\n"),
+            ("std::cout << \"unexpected\" << std::endl;", ""),
+            ("int silent = 1;", "expected\n"),
+        ], ["", "differs", "differs", "differs", "differs"])
+
+    def test_an_error_fails_and_the_next_cell_runs(self):
+        self.check([
+            ("#include <iostream>\n#include <stdexcept>", ""),
+            ("int broken = ;", ""),
+            ("throw std::runtime_error(\"escaped\");", ""),
+            ("int missing();\nint unresolved = missing();", ""),
+            ("try {\n  throw std::runtime_error(\"caught\");\n} catch (const std::exception& e) {\n"
+             "  std::cout << e.what() << std::endl;\n}", "caught\n"),
+        ], ["", "error", "escaped", "missing", ""])
+
+    def test_a_dead_engine_fails_its_cell_and_the_rest(self):
+        self.check([
+            ("#include <cstdlib>", ""),
+            ("std::abort();", ""),
+            ("int after = 1;", ""),
+        ], ["", "the engine died", "not run: the engine died in cell 2"])
+
+    @unittest.skipUnless("cling" in ENGINES, "--update asks Cling")
+    def test_update_stores_the_output_that_a_cell_prints(self):
+        cells = ["#include <iostream>", "std::cout << \"one\\ntwo\\n\";"]
+        notebook = {"cells": [{"cell_type": "code", "metadata": {}, "source": source, "outputs": []}
+                              for source in cells]}
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "test.ipynb")
+            path.write_text(json.dumps(notebook), encoding="utf-8")
+            subprocess.run([sys.executable, HERE / "run_notebook.py", "--update", path],
+                           capture_output=True, check=True)
+            stored = run_notebook.load(path)["cells"][1]["outputs"]
+        self.assertEqual(
+            stored, [{"output_type": "stream", "name": "stdout", "text": ["one\n", "two\n"]}])
+
+    def test_a_display_is_compared_by_its_text_and_mime_types(self):
+        display = ("namespace demo {\nstruct Picture {};\n"
+                   "nl::json mime_bundle_repr(const Picture&) {\n"
+                   "  return {{\"text/plain\", \"a picture\"}, {\"image/svg+xml\", \"<svg/>\"}};\n}\n}")
+        want = "[display image/svg+xml text/plain]\na picture\n"
+        for engine in ENGINES:
+            with self.subTest(engine=engine):
+                session = run_notebook.start(engine, ARGUMENTS)
+                self.addCleanup(session.close)
+                for cell in ("#include <xcpp/xdisplay.hpp>", display):
+                    self.assertTrue(session.run(cell).ok)
+                result = session.run("xcpp::display(demo::Picture{});")
+                self.assertEqual(run_notebook.transcript(result.outputs), want)
+                self.assertEqual(result.outputs[0]["data"]["image/svg+xml"], "<svg/>")
+
+
+if __name__ == "__main__":
+    unittest.main()
