@@ -67,8 +67,9 @@ void compare(const char* name, bench::Size s, A a, B b) {
   }
   std::sort(ratios.begin(), ratios.end());
   std::sort(bound.begin(), bound.end());
-  std::printf("%-16s %d,%d,%d,%d,%d  ratio min %.3f median %.3f max %.3f  bound %.3g ms\n", name, s.B,
-              s.Q, s.K, s.D, s.H, ratios.front(), ratios[10], ratios.back(), bound.front() * 1e3);
+  std::printf("%-16s %d,%d,%d,%d,%d  ratio min %.3f median %.3f max %.3f  bound %.3g ms\n", name,
+              s.B, s.Q, s.K, s.D, s.H, ratios.front(), ratios[10], ratios.back(),
+              bound.front() * 1e3);
   std::fflush(stdout);
 }
 
@@ -79,13 +80,15 @@ extern "C" void openblas_set_num_threads(int);
 int main(int argc, char** argv) {
   const int threads = argc > 1 ? std::atoi(argv[1]) : 1;
   openblas_set_num_threads(threads);
-  const bench::Size sizes[] = {{1, 2, 3, 4, 2},        {2, 16, 16, 64, 4},    {4, 128, 128, 256, 8},
-                               {8, 128, 128, 512, 8},  {2, 512, 512, 512, 8}, {1, 2048, 2048, 512, 8}};
+  const bench::Size sizes[] = {{1, 2, 3, 4, 2},       {2, 16, 16, 64, 4},
+                               {4, 128, 128, 256, 8}, {8, 128, 128, 512, 8},
+                               {2, 512, 512, 512, 8}, {1, 2048, 2048, 512, 8}};
   for (const bench::Size& s : sizes) {
     for (bool masked : {false, true}) {
       AttentionStep<float> step(s, masked);
       bench::GemmBound<float> bound(s);
-      compare(masked ? "composed causal" : "composed", s, [&] { step.run(); }, [&] { bound.run(); });
+      compare(
+          masked ? "composed causal" : "composed", s, [&] { step.run(); }, [&] { bound.run(); });
     }
   }
 }

@@ -1,8 +1,8 @@
 #ifndef XGRAD_XTENSOR_HPP
 #define XGRAD_XTENSOR_HPP
 
-/// The bridge to xtensor: makes the constructors from expressions, `value()`, `update` and masks from
-/// boolean expressions usable, with every xtensor from 0.24 on.
+/// The bridge to xtensor: makes the constructors from expressions, `value()`, `update` and masks
+/// from boolean expressions usable, with every xtensor from 0.24 on.
 
 // xtensor moved its headers in 0.26. Before that, clang 19 finds two partial specialisations of
 // rebind_container for svector ambiguous; one that is more special settles it.
@@ -32,11 +32,10 @@ struct rebind_container<X, svector<T, N, std::allocator<T>, true>> {
 namespace xg {
 namespace detail {
 
-// Every template argument is spelled out: xtensor's defaults depend on its macros, and a program may
-// set others than the library.
+// Every template argument is spelled out: xtensor's defaults depend on its macros, and a program
+// may set others than the library.
 template <class T>
-using ReadBuffer =
-    xt::xbuffer_adaptor<const T*, xt::smart_ownership, std::shared_ptr<const T[]>>;
+using ReadBuffer = xt::xbuffer_adaptor<const T*, xt::smart_ownership, std::shared_ptr<const T[]>>;
 template <class T>
 using WriteBuffer = xt::xbuffer_adaptor<T*, xt::no_ownership, std::allocator<T>>;
 using ShapeOfExpression = xt::svector<std::size_t, 4, std::allocator<std::size_t>, true>;

@@ -98,10 +98,7 @@ Array<T>::Array(Extents shape, const Extents& memory_order) : Array(std::move(sh
 
 template <class T>
 Array<T>::Array(const Array& base, T* origin, Extents shape, Extents strides)
-    : buffer_(base.buffer_),
-      data_(origin),
-      shape_(std::move(shape)),
-      strides_(std::move(strides)) {
+    : buffer_(base.buffer_), data_(origin), shape_(std::move(shape)), strides_(std::move(strides)) {
   if (buffer_ != nullptr) buffer_->retain();
 }
 
@@ -136,7 +133,8 @@ std::int64_t Array<T>::size() const noexcept {
 template <class T>
 Array<T> Array<T>::copy() const {
   Array out{Extents(shape_)};
-  map(out, [](T x) { return x; }, *this);
+  map(
+      out, [](T x) { return x; }, *this);
   return out;
 }
 

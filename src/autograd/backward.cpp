@@ -93,8 +93,8 @@ void add_in_place(Variable<T>& held, const Variable<T>& more) {
       Access::state(more)->values);
 }
 
-/// Backward calls that run inside each other on this thread. A hook or a rule that calls backward on
-/// its own graph would end in a stack overflow.
+/// Backward calls that run inside each other on this thread. A hook or a rule that calls backward
+/// on its own graph would end in a stack overflow.
 class Nesting {
  public:
   Nesting() {
@@ -341,8 +341,7 @@ Variable<T> checked_seed(const char* op, const Variable<T>& output, const Variab
     return ones<T>(Dims(shape));
   }
   if (array(op, seed).shape() != shape) {
-    fail<ShapeError>(op, "wrong seed", "shape " + text(extents(op, seed)),
-                     "shape " + text(shape));
+    fail<ShapeError>(op, "wrong seed", "shape " + text(extents(op, seed)), "shape " + text(shape));
   }
   return alias(seed, has(flags, GradFlags::create_graph));
 }
@@ -455,12 +454,11 @@ std::vector<Variable<T>> grad(const std::vector<Variable<T>>& outputs,
   return results;
 }
 
-#define XGRAD_INSTANTIATE(T)                                                               \
-  template void Variable<T>::backward(GradFlags) const;                                    \
-  template void Variable<T>::backward(const Variable<T>&, GradFlags) const;                \
-  template std::vector<Variable<T>> grad(const std::vector<Variable<T>>&,                  \
-                                         detail::VariableList<T>, detail::VariableList<T>, \
-                                         GradFlags);
+#define XGRAD_INSTANTIATE(T)                                                                       \
+  template void Variable<T>::backward(GradFlags) const;                                            \
+  template void Variable<T>::backward(const Variable<T>&, GradFlags) const;                        \
+  template std::vector<Variable<T>> grad(const std::vector<Variable<T>>&, detail::VariableList<T>, \
+                                         detail::VariableList<T>, GradFlags);
 XGRAD_INSTANTIATE(float)
 XGRAD_INSTANTIATE(double)
 #undef XGRAD_INSTANTIATE

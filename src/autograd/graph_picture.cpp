@@ -148,8 +148,7 @@ std::string dot_of(const Node<T>* root, const Extents& shape) {
   if (root == nullptr) out += dot_node("n0", "constant" + small(text(shape)), kConstant);
 
   std::string edges;
-  std::map<const std::string*, std::string> groups;
-  std::vector<const std::string*> group_order;
+  std::map<std::uint64_t, std::string> groups;
   for (std::size_t n = 0; n < picture.nodes.size(); ++n) {
     const Node<T>& node = *picture.nodes[n];
     const std::string id = "n" + text(n);
@@ -158,11 +157,7 @@ std::string dot_of(const Node<T>* root, const Extents& shape) {
     if (!norm.empty()) html += small("|grad| " + norm);
     const char* style = node.is_leaf() ? kLeaf : n == 0 ? kResult : kOperation;
     std::string* into = &out;
-    if (node.extra != nullptr && node.extra->group != nullptr) {
-      const std::string* group = node.extra->group.get();
-      if (groups.count(group) == 0) group_order.push_back(group);
-      into = &groups[group];
-    }
+    if (node.group != 0) into = &groups[node.group];
     *into += dot_node(id, html, style);
     bool cut = false;
     for (std::size_t i = 0; i < node.inputs; ++i) {
@@ -182,11 +177,12 @@ std::string dot_of(const Node<T>* root, const Extents& shape) {
       edges += arrow(more, id, " [style=dashed]");
     }
   }
-  for (std::size_t g = 0; g < group_order.size(); ++g) {
-    out += "  subgraph cluster_" + text(g) + " {\n  label=<" + dot_text(*group_order[g]) +
-           ">; labeljust=l; style=\"rounded,filled\"; fillcolor=\"#80808018\"; "
-           "color=\"#80808080\";\n" +
-           groups[group_order[g]] + "  }\n";
+  std::size_t cluster = 0;
+  for (const auto& group : groups) {
+    out += "  subgraph cluster_" + text(cluster++) +
+           " {\n  label=<multi_head_attention>; labeljust=l; style=\"rounded,filled\"; "
+           "fillcolor=\"#80808018\"; color=\"#80808080\";\n" +
+           group.second + "  }\n";
   }
   return out + edges + "}\n";
 }

@@ -3,26 +3,26 @@
 
 // Private: which operations belong together in a picture of the graph.
 
-#include <memory>
-#include <string>
+#include <cstdint>
 
 namespace xg::detail {
 
-/// What this thread records while it lives is one call of the named function.
+/// What this thread records while it lives is one call of multi_head_attention.
 class Group {
  public:
-  explicit Group(const char* name);
+  Group() noexcept;
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
   ~Group();
 
  private:
-  const std::shared_ptr<const std::string> name_;
-  const std::shared_ptr<const std::string>* const outer_;
+  const std::uint32_t outer_;
 };
 
-/// The innermost group's name, one object per call; null outside of any.
-const std::shared_ptr<const std::string>* current_group() noexcept;
+constexpr unsigned kGroupBits = 24;
+
+/// The number of the innermost group, another one for each call (modulo 2^24); 0 outside of any.
+std::uint32_t current_group() noexcept;
 
 }  // namespace xg::detail
 

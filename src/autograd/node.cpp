@@ -6,7 +6,6 @@
 #include <new>
 
 #include <xgrad/autograd/grad_mode.hpp>
-#include <xgrad/autograd/group.hpp>
 #include <xgrad/autograd/memory.hpp>
 
 namespace xg {
@@ -51,8 +50,8 @@ std::size_t round_up(std::size_t bytes) noexcept { return (bytes + 7) / 8 * 8; }
 
 template <class T>
 std::size_t fixed_bytes(std::size_t inputs) noexcept {
-  return sizeof(Node<T>) +
-         round_up((inputs + 1) * (sizeof(typename Node<T>::Slot) + sizeof(typename Node<T>::Layout)));
+  return sizeof(Node<T>) + round_up((inputs + 1) * (sizeof(typename Node<T>::Slot) +
+                                                    sizeof(typename Node<T>::Layout)));
 }
 
 template <class T>
@@ -76,6 +75,7 @@ Node<T>* Node<T>::allocate_node(std::size_t inputs, std::size_t words) {
   node->used = false;
   node->op = nullptr;
   node->depth = 0;
+  node->group = 0;
   node->extra = nullptr;
   return node;
 }
@@ -110,7 +110,7 @@ Node<T>* Node<T>::create(PrimitivePtr<T> op, const Variable<T>* in, std::size_t 
     if (Node* edge = Access::node(in[i])) {
       edge->retain();
       node->slots()[i].edge = edge;
-      node->depth = std::max(node->depth, edge->depth + 1);
+      if (node->depth <= edge->depth) node->depth = edge->depth + 1;
     }
   }
   node->write(count, output, needs.needs_output(), at);
@@ -147,8 +147,8 @@ template <class T>
 Array<T> Node<T>::values(std::size_t slot) const {
   Extents shape = this->shape(slot);
   const Layout layout = layouts()[slot];
-  Extents strides = layout.strided ? Extents(words(slot) + layout.axes, layout.axes)
-                                   : contiguous_strides(shape);
+  Extents strides =
+      layout.strided ? Extents(words(slot) + layout.axes, layout.axes) : contiguous_strides(shape);
   Buffer* buffer = slots()[slot].buffer;
   if (buffer != nullptr) buffer->retain();
   return Array<T>::adopt(buffer, slots()[slot].data, std::move(shape), std::move(strides));
@@ -172,13 +172,13 @@ template <class T>
 void Node<T>::destroy() noexcept {
   thread_local Node* dead = nullptr;
   thread_local bool draining = false;
-  next_dead = dead;
+  slots()[inputs].edge = dead;
   dead = this;
   if (draining) return;
   draining = true;
   while (dead != nullptr) {
     Node* node = dead;
-    dead = node->next_dead;
+    dead = node->slots()[node->inputs].edge;
     node->forget_values();
     for (std::size_t i = 0; i < node->inputs; ++i) {
       if (node->edge(i) != nullptr) node->edge(i)->release();
@@ -282,7 +282,7 @@ Variable<T> record(PrimitivePtr<T> op, Variable<T>* inputs, std::size_t count) {
   if (!tracked || !grad_enabled()) return from_array(std::move(output));
   const Needs needs = op->needs();
   NodeOwner<T> node(Node<T>::create(std::move(op), inputs, count, output, needs));
-  if (const auto* group = current_group()) node.get()->need_extra().group = *group;
+  node.get()->group = current_group();
   if (anomaly_enabled()) {
     std::string& recorded = node.get()->need_extra().recorded;
     for (std::size_t i = 0; i < count; ++i) {
@@ -300,12 +300,12 @@ template struct State<float>;
 template struct State<double>;
 template class Inputs<float>;
 template class Inputs<double>;
-#define XGRAD_INSTANTIATE(T)                                                         \
-  template State<T>& state(const char*, const Variable<T>&);                         \
-  template const Array<T>& array(const char*, const Variable<T>&);                   \
-  template const Extents& extents(const char*, const Variable<T>&);                  \
-  template Variable<T> from_array(Array<T>);                                         \
-  template Variable<T> alias(const Variable<T>&, bool);                              \
+#define XGRAD_INSTANTIATE(T)                                        \
+  template State<T>& state(const char*, const Variable<T>&);        \
+  template const Array<T>& array(const char*, const Variable<T>&);  \
+  template const Extents& extents(const char*, const Variable<T>&); \
+  template Variable<T> from_array(Array<T>);                        \
+  template Variable<T> alias(const Variable<T>&, bool);             \
   template Variable<T> record(PrimitivePtr<T>, Variable<T>*, std::size_t);
 XGRAD_INSTANTIATE(float)
 XGRAD_INSTANTIATE(double)

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <xgrad/autograd/array.hpp>
+#include <xgrad/autograd/group.hpp>
 #include <xgrad/autograd/primitive.hpp>
 #include <xgrad/mha/mask.hpp>
 
@@ -22,7 +23,6 @@ template <class T>
 struct NodeExtra {
   State<T>* keeper = nullptr;  // whose `.grad` this node fills; not owned: the handle may be gone
   std::string name;
-  std::shared_ptr<const std::string> group;  // see Group
   std::string recorded;  // in AnomalyMode: what was recorded, and as which node
   std::vector<std::pair<std::uint64_t, std::function<Variable<T>(const Variable<T>&)>>> hooks;
   std::uint64_t next_hook = 0;
@@ -33,7 +33,7 @@ struct NodeExtra {
 template <class T>
 struct Node {
   struct Slot {
-    Node* edge;      // the input's node, or null; unused for the output
+    Node* edge;      // the input's node, or null; in the output's slot: the next node to free
     Buffer* buffer;  // the values, if the rule reads them
     T* data;
   };
@@ -45,12 +45,10 @@ struct Node {
 
   std::atomic<std::uint32_t> references;
   std::uint16_t inputs;
-  bool used;  // by a backward that did not retain the graph
-  const Primitive<T>* op;  // null for a leaf
-  union {
-    std::uint64_t depth;  // 1 + the largest depth among the inputs
-    Node* next_dead;
-  };
+  bool used;                              // by a backward that did not retain the graph
+  const Primitive<T>* op;                 // null for a leaf
+  std::uint64_t depth : 64 - kGroupBits;  // 1 + the largest depth among the inputs
+  std::uint64_t group : kGroupBits;       // see Group
   NodeExtra<T>* extra;
 
   static Node* create(PrimitivePtr<T> op, const Variable<T>* in, std::size_t count,
@@ -120,7 +118,7 @@ struct Access {
   }
   template <class T>
   static Variable<T> wrap(State<T>* owned) noexcept {
-    return Variable<T>(owned);
+    return Variable<T>(typename Variable<T>::Owned(), owned);
   }
   template <class T>
   static Node<T>* node(const Variable<T>& x) noexcept {

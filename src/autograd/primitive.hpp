@@ -112,7 +112,8 @@ Variable<T> record(PrimitivePtr<T> op, V&&... inputs) {
 template <class T>
 struct Node;
 
-/// What a gradient rule sees: the cotangent, the inputs, the output, and which gradients are needed.
+/// What a gradient rule sees: the cotangent, the inputs, the output, and which gradients are
+/// needed.
 template <class T>
 class Pullback {
  public:

@@ -57,7 +57,7 @@ WritableView<T> writable_view(Variable<T>& x) {
   return {s.values.data(), x.shape(), x.strides()};
 }
 
-#define XGRAD_INSTANTIATE(T)                          \
+#define XGRAD_INSTANTIATE(T)                        \
   template RawView<T> raw_view(const Variable<T>&); \
   template WritableView<T> writable_view(Variable<T>&);
 XGRAD_INSTANTIATE(float)
@@ -198,7 +198,8 @@ void Variable<T>::set_value(const Variable& values) {
     fail<ShapeError>("set_value", "another shape", text(from.shape()), text(s.values.shape()));
   }
   if (s.values.unique() && s.values.distinct()) {
-    detail::map(s.values, [](T x) { return x; }, from);
+    detail::map(
+        s.values, [](T x) { return x; }, from);
   } else {
     s.values = from.copy();
   }
@@ -260,8 +261,8 @@ template <class T>
 Hook Variable<T>::register_hook(std::function<Variable(const Variable&)> f) {
   State<T>& s = state("register_hook", *this);
   if (s.node == nullptr) {
-    fail<GraphError>("register_hook", "no gradient to hook", "a variable that does not require grad",
-                     "one that does");
+    fail<GraphError>("register_hook", "no gradient to hook",
+                     "a variable that does not require grad", "one that does");
   }
   if (!f) fail<ArgumentError>("register_hook", "empty function", "nothing to call", "a function");
   auto& extra = s.node->need_extra();
@@ -338,10 +339,10 @@ Variable<T> ones(const Dims& shape) {
 template <class T>
 Variable<T> arange(detail::same_t<T> start, detail::same_t<T> stop, detail::same_t<T> step) {
   if (step == 0 || !std::isfinite(start) || !std::isfinite(stop) || !std::isfinite(step)) {
-    fail<ArgumentError>("arange", "no such range",
-                        std::to_string(start) + " to " + std::to_string(stop) + " by " +
-                            std::to_string(step),
-                        "finite bounds and a step other than 0");
+    fail<ArgumentError>(
+        "arange", "no such range",
+        std::to_string(start) + " to " + std::to_string(stop) + " by " + std::to_string(step),
+        "finite bounds and a step other than 0");
   }
   const double count = std::ceil((double(stop) - double(start)) / double(step));
   if (count > 1e15) {
@@ -362,7 +363,8 @@ Variable<T> uniform(const Dims& shape, detail::same_t<T> low, detail::same_t<T> 
   }
   detail::Random random(seed);
   return generate<T>("uniform", shape, [&] {
-    const T x = static_cast<T>(double(low) + (double(high) - double(low)) * random.next());
+    const double u = random.next();  // high - low could overflow
+    const T x = static_cast<T>(double(low) * (1 - u) + double(high) * u);
     return x < high ? x : low;  // rounding to T can reach the open end
   });
 }
@@ -386,14 +388,14 @@ Variable<T> randn(const Dims& shape, std::uint64_t seed) {
   });
 }
 
-#define XGRAD_INSTANTIATE(T)                                                     \
-  template class Variable<T>;                                                    \
-  template Variable<T> from_data(const T*, const Dims&, bool);                   \
-  template Variable<T> full<T>(const Dims&, T);                                  \
-  template Variable<T> zeros<T>(const Dims&);                                    \
-  template Variable<T> ones<T>(const Dims&);                                     \
-  template Variable<T> arange<T>(T, T, T);                                       \
-  template Variable<T> uniform<T>(const Dims&, T, T, std::uint64_t);             \
+#define XGRAD_INSTANTIATE(T)                                         \
+  template class Variable<T>;                                        \
+  template Variable<T> from_data(const T*, const Dims&, bool);       \
+  template Variable<T> full<T>(const Dims&, T);                      \
+  template Variable<T> zeros<T>(const Dims&);                        \
+  template Variable<T> ones<T>(const Dims&);                         \
+  template Variable<T> arange<T>(T, T, T);                           \
+  template Variable<T> uniform<T>(const Dims&, T, T, std::uint64_t); \
   template Variable<T> randn<T>(const Dims&, std::uint64_t);
 XGRAD_INSTANTIATE(float)
 XGRAD_INSTANTIATE(double)

@@ -172,7 +172,9 @@ class XGRAD_API Variable {
 
  private:
   friend struct detail::Access;
-  explicit Variable(detail::State<T>* state) noexcept : state_(state) {}
+  // Tagged: a list that holds a 0 must not become a null state.
+  struct Owned {};
+  Variable(Owned, detail::State<T>* state) noexcept : state_(state) {}
   static Variable from_scalar(T scalar, bool requires_grad);
   static Variable from_list(const detail::Nested<T>& values, bool requires_grad);
   void release() noexcept;
@@ -194,7 +196,7 @@ using same_t = typename same<T>::type;
 template <class T>
 struct VariableList {
   VariableList() = default;
-  VariableList(Variable<T> one) : items{std::move(one)} {}             // NOLINT
+  VariableList(Variable<T> one) : items{std::move(one)} {}  // NOLINT
   VariableList(std::initializer_list<Variable<T>> list) : items(list) {}
   VariableList(std::vector<Variable<T>> list) : items(std::move(list)) {}  // NOLINT
   std::vector<Variable<T>> items;

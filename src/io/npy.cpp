@@ -1,3 +1,8 @@
+// GCC's false alarm about std::regex, which xnpy uses, under the sanitizers.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
 #include <xgrad/io/npy.hpp>
 
 #include <algorithm>
@@ -194,33 +199,43 @@ Header read_header(const Place& place, std::string_view file) {
 
 struct Dtype {
   std::string name;
+  std::string descr;            // as NumPy writes it: '<f4', '|b1'
   std::int64_t item_bytes = 0;  // 0: not numbers, or none that xgrad knows
 };
 
 /// '<f4' is float32.
 Dtype dtype_of(const std::string& descr) {
-  const bool plain =
-      descr.size() >= 3 && descr.size() <= 4 &&
-      std::string_view("<>|=").find(descr[0]) != std::string_view::npos &&
-      std::all_of(descr.begin() + 2, descr.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (descr == "|O") return {"object", 0};
-  if (!plain) return {printable(descr), 0};
-  const std::int64_t bytes = std::stoi(descr.substr(2));
-  const std::string order = descr[0] == '>' && bytes > 1 ? "big-endian " : "";
-  switch (descr[1]) {
-    case 'b':
-      return {"bool", bytes};
-    case 'c':
-      return {order + "complex" + text(8 * bytes), bytes};
-    case 'f':
-      return {order + "float" + text(8 * bytes), bytes};
-    case 'i':
-      return {order + "int" + text(8 * bytes), bytes};
-    case 'u':
-      return {order + "uint" + text(8 * bytes), bytes};
-    default:
-      return {printable(descr), 0};
+  struct Kind {
+    char letter;
+    const char* name;
+    std::vector<std::int64_t> bytes;
+  };
+  static const std::vector<Kind> kinds{{'b', "bool", {1}},
+                                       {'c', "complex", {8, 16, 32}},
+                                       {'f', "float", {2, 4, 8, 16}},
+                                       {'i', "int", {1, 2, 4, 8}},
+                                       {'u', "uint", {1, 2, 4, 8}}};
+  if (descr == "|O") return {"object", descr};
+  const Dtype other{printable(descr), descr};
+  if (descr.empty() || std::string_view("<>|=").find(descr[0]) == std::string_view::npos) {
+    return other;
   }
+  for (const Kind& kind : kinds) {
+    for (const std::int64_t bytes : kind.bytes) {
+      const std::string suffix = kind.letter + std::to_string(bytes);
+      if (descr.substr(1) != suffix) continue;
+      const bool big_endian = descr[0] == '>' && bytes > 1;
+      const std::string name =
+          kind.letter == 'b' ? kind.name : kind.name + std::to_string(8 * bytes);
+      return {(big_endian ? "big-endian " : "") + name,
+              (bytes == 1   ? "|"
+               : big_endian ? ">"
+                            : "<") +
+                  suffix,
+              bytes};
+    }
+  }
+  return other;
 }
 
 /// Written here, not by xnpy, whose numbers follow the global locale: "1,000" under many.
@@ -281,11 +296,11 @@ NpyArray parse_npy(const char* op, const std::string& where, std::string name,
   }
   // A product of checked_size leaves room for items of up to 32 bytes.
   const auto bytes = static_cast<std::size_t>(size) * static_cast<std::size_t>(dtype.item_bytes);
-  if (dtype.item_bytes > 32 || file.size() - header.size != bytes) {
+  if (file.size() - header.size != bytes) {
     place.damaged(text(file.size() - header.size) + " bytes of values",
                   text(bytes) + " for " + dtype.name + " of shape " + text(header.shape));
   }
-  array.bytes = write_header(header.descr, header.fortran_order, header.shape);
+  array.bytes = write_header(dtype.descr, header.fortran_order, header.shape);
   array.bytes.append(file, header.size);
   return array;
 }

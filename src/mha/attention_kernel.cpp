@@ -21,7 +21,8 @@ void check_shapes(const Variable<T>& q, const Variable<T>& k, const Variable<T>&
   const auto got = "q " + detail::text(qs) + ", k " + detail::text(ks) + ", v " + detail::text(vs);
   if (qs.size() != 4 || ks.size() != 4 || vs.size() != 4 || qs[0] != ks[0] || qs[1] != ks[1] ||
       qs[3] != ks[3] || vs[0] != ks[0] || vs[1] != ks[1] || vs[2] != ks[2]) {
-    detail::fail<ShapeError>(op, "shapes do not fit", got, "q [B,H,Q,d], k [B,H,K,d], v [B,H,K,Dv]");
+    detail::fail<ShapeError>(op, "shapes do not fit", got,
+                             "q [B,H,Q,d], k [B,H,K,d], v [B,H,K,Dv]");
   }
   Extents scores = qs;
   scores[3] = ks[2];
@@ -37,10 +38,10 @@ Attention<T> attend(const Variable<T>& q, const Variable<T>& k, const Variable<T
                     const Mask& mask) {
   const auto d = static_cast<double>(q.shape()[3]);
   // [B,H,Q,d] x [B,H,d,K] -> [B,H,Q,K]; the scale is the product's alpha.
-  Variable<T> scores =
-      scaled_matmul(q, swapaxes(k, -1, -2), d == 0 ? 1.0 : 1.0 / std::sqrt(d));
+  Variable<T> scores = scaled_matmul(q, swapaxes(k, -1, -2), d == 0 ? 1.0 : 1.0 / std::sqrt(d));
   Variable<T> weights = masked_softmax(std::move(scores), mask);
-  // [B,H,Q,K] x [B,H,K,Dv] -> [B,H,Q,Dv], laid out as [B,Q,H,Dv], so that merging the heads is free.
+  // [B,H,Q,K] x [B,H,K,Dv] -> [B,H,Q,Dv], laid out as [B,Q,H,Dv], so that merging the heads is
+  // free.
   Variable<T> output = scaled_matmul(weights, v, 1.0, Dims{0, 2, 1, 3}.values());
   return {std::move(output), std::move(weights)};
 }

@@ -86,7 +86,8 @@ Mask operator|(const Mask& a, const Mask& b) {
 Mask operator~(const Mask& a) {
   const Array<bool>& x = array("~", a);
   Array<bool> out{Extents(x.shape())};
-  detail::map(out, [](bool v) { return !v; }, x);
+  detail::map(
+      out, [](bool v) { return !v; }, x);
   return detail::mask_from_array(std::move(out));
 }
 

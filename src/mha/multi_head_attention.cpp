@@ -18,10 +18,10 @@ void check_shapes(const Variable<T>& query, const Variable<T>& key, const Variab
   const Extents& k = detail::extents(kOp, key);
   const Extents& v = detail::extents(kOp, value);
   if (q.size() != 3 || k.size() != 3 || v != k || q[0] != k[0] || q[2] != k[2]) {
-    detail::fail<ShapeError>(kOp, "shapes do not fit",
-                             "query " + detail::text(q) + ", key " + detail::text(k) + ", value " +
-                                 detail::text(v),
-                             "query [B,Q,D], key and value [B,K,D]");
+    detail::fail<ShapeError>(
+        kOp, "shapes do not fit",
+        "query " + detail::text(q) + ", key " + detail::text(k) + ", value " + detail::text(v),
+        "query [B,Q,D], key and value [B,K,D]");
   }
   if (num_heads <= 0 || q[2] % num_heads != 0) {
     detail::fail<ArgumentError>(kOp, "wrong number of heads",
@@ -58,7 +58,7 @@ Attention<T> multi_head_attention(const Variable<T>& query, const Variable<T>& k
   check_weight("w_k", w_k, D);
   check_weight("w_v", w_v, D);
   check_weight("w_o", w_o, D);
-  const detail::Group group(kOp);
+  const detail::Group group;
 
   // Keys that nobody may see are cut out first, so that what they hold cannot reach anything.
   const Variable<T> seen_key = detail::zero_hidden_keys(key, mask);
@@ -82,7 +82,6 @@ template Attention<float> multi_head_attention(const Variable<float>&, const Var
 template Attention<double> multi_head_attention(const Variable<double>&, const Variable<double>&,
                                                 const Variable<double>&, const Variable<double>&,
                                                 const Variable<double>&, const Variable<double>&,
-                                                const Variable<double>&, std::int64_t,
-                                                const Mask&);
+                                                const Variable<double>&, std::int64_t, const Mask&);
 
 }  // namespace xg

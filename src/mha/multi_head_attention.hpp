@@ -14,8 +14,8 @@ namespace xg {
 /// broadcastable to [B,H,Q,K] (true = visible) -> output [B,Q,D], weights [B,H,Q,K]. Head i has the
 /// i-th slice of D/H projected features. Both results are differentiable; a query that sees no key
 /// gets zero weights, output and gradients.
-/// Throws ShapeError if the arrays do not fit each other, ArgumentError unless num_heads is positive
-/// and divides D, MaskError if the mask does not broadcast.
+/// Throws ShapeError if the arrays do not fit each other, ArgumentError unless num_heads is
+/// positive and divides D, MaskError if the mask does not broadcast.
 template <class T>
 XGRAD_API Attention<T> multi_head_attention(const Variable<T>& query, const Variable<T>& key,
                                             const Variable<T>& value, const Variable<T>& w_q,

@@ -54,7 +54,8 @@ class Neg final : public Stateless<T> {
   Needs needs() const noexcept override { return Needs::nothing(); }
   Array<T> forward(const Inputs<T>& in) const override {
     Array<T> out = in.reuse(0);
-    map(out, [](T x) { return -x; }, in[0]);
+    map(
+        out, [](T x) { return -x; }, in[0]);
     return out;
   }
   void backward(Pullback<T>& p) const override { p.give(0, neg(p.take_grad())); }
@@ -68,7 +69,8 @@ class Mul final : public Stateless<T> {
   Array<T> forward(const Inputs<T>& in) const override {
     const Extents shape = broadcast_shape(name(), in[0].shape(), in[1].shape());
     Array<T> out{Extents(shape)};
-    map(out, [](T a, T b) { return a * b; }, in[0], in[1]);
+    map(
+        out, [](T a, T b) { return a * b; }, in[0], in[1]);
     return out;
   }
   void backward(Pullback<T>& p) const override {
@@ -85,7 +87,8 @@ class Chain final : public Stateless<T> {
   Array<T> forward(const Inputs<T>& in) const override {
     const Extents shape = broadcast_shape(name(), in[0].shape(), in[1].shape());
     Array<T> out{Extents(shape)};
-    map(out, [](T g, T d) { return g == T(0) || d == T(0) ? T(0) : g * d; }, in[0], in[1]);
+    map(
+        out, [](T g, T d) { return g == T(0) || d == T(0) ? T(0) : g * d; }, in[0], in[1]);
     return out;
   }
   void backward(Pullback<T>& p) const override {
@@ -102,7 +105,8 @@ class Div final : public Stateless<T> {
   Array<T> forward(const Inputs<T>& in) const override {
     const Extents shape = broadcast_shape(name(), in[0].shape(), in[1].shape());
     Array<T> out{Extents(shape)};
-    map(out, [](T a, T b) { return a / b; }, in[0], in[1]);
+    map(
+        out, [](T a, T b) { return a / b; }, in[0], in[1]);
     return out;
   }
   void backward(Pullback<T>& p) const override {
@@ -144,12 +148,12 @@ Variable<T> neg(Variable<T> x) {
   return detail::record(detail::the<detail::Neg, T>(), std::move(x));
 }
 
-#define XGRAD_INSTANTIATE(T)                                       \
-  template Variable<T> add(Variable<T>, Variable<T>);              \
-  template Variable<T> sub(Variable<T>, Variable<T>);              \
-  template Variable<T> mul(Variable<T>, Variable<T>);              \
-  template Variable<T> div(Variable<T>, Variable<T>);              \
-  template Variable<T> neg(Variable<T>);                           \
+#define XGRAD_INSTANTIATE(T)                          \
+  template Variable<T> add(Variable<T>, Variable<T>); \
+  template Variable<T> sub(Variable<T>, Variable<T>); \
+  template Variable<T> mul(Variable<T>, Variable<T>); \
+  template Variable<T> div(Variable<T>, Variable<T>); \
+  template Variable<T> neg(Variable<T>);              \
   template Variable<T> detail::chain(Variable<T>, Variable<T>);
 XGRAD_INSTANTIATE(float)
 XGRAD_INSTANTIATE(double)

@@ -72,11 +72,11 @@ Variable<T> where(const Mask& mask, Variable<T> a, Variable<T> b) {
   return detail::record(detail::make<detail::Where<T>>(mask), std::move(a), std::move(b));
 }
 
-#define XGRAD_INSTANTIATE(T)                                                \
-  template Mask less(const Variable<T>&, const Variable<T>&);               \
-  template Mask less_equal(const Variable<T>&, const Variable<T>&);         \
-  template Mask equal(const Variable<T>&, const Variable<T>&);              \
-  template Mask not_equal(const Variable<T>&, const Variable<T>&);          \
+#define XGRAD_INSTANTIATE(T)                                        \
+  template Mask less(const Variable<T>&, const Variable<T>&);       \
+  template Mask less_equal(const Variable<T>&, const Variable<T>&); \
+  template Mask equal(const Variable<T>&, const Variable<T>&);      \
+  template Mask not_equal(const Variable<T>&, const Variable<T>&);  \
   template Variable<T> where(const Mask&, Variable<T>, Variable<T>);
 XGRAD_INSTANTIATE(float)
 XGRAD_INSTANTIATE(double)

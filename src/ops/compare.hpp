@@ -16,20 +16,20 @@ XGRAD_API Mask equal(const Variable<T>& a, const Variable<T>& b);
 template <class T>
 XGRAD_API Mask not_equal(const Variable<T>& a, const Variable<T>& b);
 
-#define XGRAD_COMPARISON(SYMBOL, CALL)                                  \
-  template <class T>                                                    \
-  Mask operator SYMBOL(const Variable<T>& a, const Variable<T>& b) {    \
-    return CALL;                                                        \
-  }                                                                     \
-  template <class T, class S, detail::if_number<S> = 0>                 \
-  Mask operator SYMBOL(const Variable<T>& a, S scalar) {                \
-    const Variable<T> b(scalar);                                        \
-    return CALL;                                                        \
-  }                                                                     \
-  template <class T, class S, detail::if_number<S> = 0>                 \
-  Mask operator SYMBOL(S scalar, const Variable<T>& b) {                \
-    const Variable<T> a(scalar);                                        \
-    return CALL;                                                        \
+#define XGRAD_COMPARISON(SYMBOL, CALL)                               \
+  template <class T>                                                 \
+  Mask operator SYMBOL(const Variable<T>& a, const Variable<T>& b) { \
+    return CALL;                                                     \
+  }                                                                  \
+  template <class T, class S, detail::if_number<S> = 0>              \
+  Mask operator SYMBOL(const Variable<T>& a, S scalar) {             \
+    const Variable<T> b(scalar);                                     \
+    return CALL;                                                     \
+  }                                                                  \
+  template <class T, class S, detail::if_number<S> = 0>              \
+  Mask operator SYMBOL(S scalar, const Variable<T>& b) {             \
+    const Variable<T> a(scalar);                                     \
+    return CALL;                                                     \
   }
 XGRAD_COMPARISON(<, less(a, b))
 XGRAD_COMPARISON(<=, less_equal(a, b))

@@ -20,7 +20,8 @@ class Exp final : public Stateless<T> {
     if (in[0].contiguous()) {
       kernels<T>().exp(in[0].data(), out.data(), out.size());
     } else {
-      map(out, [](T x) { return std::exp(x); }, in[0]);
+      map(
+          out, [](T x) { return std::exp(x); }, in[0]);
     }
     return out;
   }

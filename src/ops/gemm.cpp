@@ -94,8 +94,8 @@ void blocked_gemm(T alpha, const MatrixView<const T>& a, const MatrixView<const 
   }
 }
 
-/// Up to about this many multiplications, an OpenBLAS call costs more than a kernel without packing.
-/// Measured; docs/performance.md shows the crossover.
+/// Up to about this many multiplications, an OpenBLAS call costs more than a kernel without
+/// packing. Measured; docs/performance.md shows the crossover.
 constexpr double kDirectWork = 32.0 * 32 * 32;
 
 /// Products of small matrices, of any strides. `b` is packed if its rows are not dense.
@@ -113,8 +113,7 @@ void direct_gemm(T alpha, const MatrixView<const T>& a, const MatrixView<const T
 }  // namespace
 
 template <class T>
-void gemm(T alpha, MatrixView<const T> a, MatrixView<const T> b, bool accumulate,
-          MatrixView<T> c) {
+void gemm(T alpha, MatrixView<const T> a, MatrixView<const T> b, bool accumulate, MatrixView<T> c) {
   if (c.rows == 0 || c.cols == 0) return;
   BlasLayout out = row_major(c);
   if (!out.valid) {  // c^T = b^T a^T

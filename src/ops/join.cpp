@@ -25,7 +25,8 @@ class Concat final : public Primitive<T> {
     T* origin = out.data();
     for (std::size_t i = 0; i < in.size(); ++i) {
       Array<T> place(out, origin, in[i].shape(), out.strides());
-      map(place, [](T x) { return x; }, in[i]);
+      map(
+          place, [](T x) { return x; }, in[i]);
       origin += in[i].extent(axis_) * out.stride(axis_);
     }
     return out;
@@ -74,8 +75,7 @@ Variable<T> concat(std::vector<Variable<T>> parts, std::int64_t axis) {
 template <class T>
 Variable<T> stack(std::vector<Variable<T>> parts, std::int64_t axis) {
   const Extents first = detail::first_shape("stack", parts);
-  const auto i =
-      static_cast<std::int64_t>(detail::checked_axis("stack", axis, first.size() + 1));
+  const auto i = static_cast<std::int64_t>(detail::checked_axis("stack", axis, first.size() + 1));
   for (auto& part : parts) {
     if (detail::extents("stack", part) != first) {
       detail::fail<ShapeError>("stack", "shapes differ",
@@ -86,7 +86,7 @@ Variable<T> stack(std::vector<Variable<T>> parts, std::int64_t axis) {
   return concat(std::move(parts), i);
 }
 
-#define XGRAD_INSTANTIATE(T)                                             \
+#define XGRAD_INSTANTIATE(T)                                           \
   template Variable<T> concat(std::vector<Variable<T>>, std::int64_t); \
   template Variable<T> stack(std::vector<Variable<T>>, std::int64_t);
 XGRAD_INSTANTIATE(float)

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 #include <utility>
 
 #include <xgrad/autograd/array.hpp>
@@ -95,21 +96,46 @@ struct LoopNest {
   }
 };
 
+/// One operand is the same along the whole row: read once, so that the loop can be a vector loop.
+template <class Out, class F, class A, class B>
+void map_row_with_constant(Out* out, std::int64_t n, F f, const A* a, bool a_is_constant,
+                           const B* b) {
+  if (a_is_constant) {
+    const A constant = *a;
+    for (std::int64_t i = 0; i < n; ++i) out[i] = f(constant, b[i]);
+  } else {
+    const B constant = *b;
+    for (std::int64_t i = 0; i < n; ++i) out[i] = f(a[i], constant);
+  }
+}
+
 template <std::size_t N, class Out, class F, std::size_t... K, class... In>
-void map_rows(const LoopNest<N>& nest, Out* out, F f, std::index_sequence<K...>,
-              const In*... in) {
+void map_rows(const LoopNest<N>& nest, Out* out, F f, std::index_sequence<K...>, const In*... in) {
   const std::size_t inner = nest.axes - 1;
   const std::int64_t n = nest.extent[inner];
   bool dense = true;
-  for (const auto& stride : nest.stride) dense &= stride[inner] == 1;
+  std::int64_t steps = 0;
+  for (const auto& stride : nest.stride) {
+    dense &= stride[inner] == 1;
+    steps += stride[inner] == 0 || stride[inner] == 1 ? stride[inner] : 3;
+  }
+  const bool one_constant = N == 3 && nest.stride[0][inner] == 1 && steps == 2;
   nest.for_each_row([&](const std::array<std::int64_t, N>& at) {
     Out* o = out + at[0];
     if (dense) {
       for (std::int64_t i = 0; i < n; ++i) o[i] = f(in[at[K + 1] + i]...);
-    } else {
-      for (std::int64_t i = 0; i < n; ++i) {
-        o[i * nest.stride[0][inner]] = f(in[at[K + 1] + i * nest.stride[K + 1][inner]]...);
+      return;
+    }
+    if constexpr (N == 3) {
+      if (one_constant) {
+        const auto row = std::tuple(in...);
+        map_row_with_constant(o, n, f, std::get<0>(row) + at[1], nest.stride[1][inner] == 0,
+                              std::get<1>(row) + at[2]);
+        return;
       }
+    }
+    for (std::int64_t i = 0; i < n; ++i) {
+      o[i * nest.stride[0][inner]] = f(in[at[K + 1] + i * nest.stride[K + 1][inner]]...);
     }
   });
 }

@@ -197,8 +197,7 @@ Variable<T> summed_matmul(Variable<T> a, Variable<T> b, const Extents& shape,
 }
 
 template Variable<float> scaled_matmul(Variable<float>, Variable<float>, double, const Extents&);
-template Variable<double> scaled_matmul(Variable<double>, Variable<double>, double,
-                                        const Extents&);
+template Variable<double> scaled_matmul(Variable<double>, Variable<double>, double, const Extents&);
 template Variable<float> summed_matmul(Variable<float>, Variable<float>, const Extents&,
                                        const Extents&);
 template Variable<double> summed_matmul(Variable<double>, Variable<double>, const Extents&,

@@ -9,10 +9,10 @@ namespace xg {
 ///
 /// Shapes: a [..., M, K], b [..., K, N] -> [..., M, N]; leading axes broadcast. A 1-D a is a row, a
 /// 1-D b a column, and that axis is dropped from the result.
-/// Gradients: da = g b^T  ([M,N] x [N,K] -> [M,K]), db = a^T g  ([K,M] x [M,N] -> [K,N]), each summed
-/// over the axes along which its input was broadcast.
-/// Operands of any strides are read as they lie; transposes, slices and head splits are not copied.
-/// Throws ShapeError for a 0-D operand, or if the inner extents or the leading axes do not fit.
+/// Gradients: da = g b^T  ([M,N] x [N,K] -> [M,K]), db = a^T g  ([K,M] x [M,N] -> [K,N]), each
+/// summed over the axes along which its input was broadcast. Operands of any strides are read as
+/// they lie; transposes, slices and head splits are not copied. Throws ShapeError for a 0-D
+/// operand, or if the inner extents or the leading axes do not fit.
 template <class T>
 XGRAD_API Variable<T> matmul(Variable<T> a, Variable<T> b);
 

@@ -47,8 +47,8 @@ T softmax_line(const T* x, std::int64_t step, T* y, std::int64_t out_step, std::
 }
 
 template <class T>
-void masked_softmax_line(const T* x, std::int64_t step, const bool* visible,
-                         std::int64_t mask_step, T* y, std::int64_t out_step, std::int64_t n) {
+void masked_softmax_line(const T* x, std::int64_t step, const bool* visible, std::int64_t mask_step,
+                         T* y, std::int64_t out_step, std::int64_t n) {
   // Hidden scores become -inf, and so weights of exactly 0.
   constexpr T hidden = -std::numeric_limits<T>::infinity();
   bool any = false;
@@ -256,9 +256,9 @@ Variable<T> masked_softmax(Variable<T> x, const Mask& mask, std::int64_t axis) {
   });
 }
 
-#define XGRAD_INSTANTIATE(T)                                                     \
-  template Variable<T> softmax(Variable<T>, std::int64_t);                       \
-  template Variable<T> log_softmax(Variable<T>, std::int64_t);                   \
+#define XGRAD_INSTANTIATE(T)                                   \
+  template Variable<T> softmax(Variable<T>, std::int64_t);     \
+  template Variable<T> log_softmax(Variable<T>, std::int64_t); \
   template Variable<T> masked_softmax(Variable<T>, const Mask&, std::int64_t);
 XGRAD_INSTANTIATE(float)
 XGRAD_INSTANTIATE(double)

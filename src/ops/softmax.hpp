@@ -19,7 +19,8 @@ XGRAD_API Variable<T> softmax(Variable<T> x, std::int64_t axis = -1);
 template <class T>
 XGRAD_API Variable<T> log_softmax(Variable<T> x, std::int64_t axis = -1);
 
-/// Softmax over the elements that the mask shows (true = visible); the mask broadcasts to x's shape.
+/// Softmax over the elements that the mask shows (true = visible); the mask broadcasts to x's
+/// shape.
 ///
 /// A hidden weight is exactly 0 and its score gets gradient exactly 0, even if the score is NaN or
 /// inf. Visible weights sum to one; a line with nothing visible is 0, and so is its gradient.

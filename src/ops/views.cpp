@@ -132,7 +132,8 @@ class Unslice final : public Primitive<T> {
     Array<T> out{Extents(shape_)};
     std::fill_n(out.data(), out.size(), T(0));
     Array<T> place = range_.of(out);
-    map(place, [](T x) { return x; }, in[0]);
+    map(
+        place, [](T x) { return x; }, in[0]);
     return out;
   }
   void backward(Pullback<T>& p) const override;
@@ -272,8 +273,7 @@ Variable<T> slice(Variable<T> x, std::int64_t axis, std::int64_t start, std::int
 
 template <class T>
 Variable<T> flip(Variable<T> x, const Axes& axes) {
-  const Extents reversed =
-      detail::checked_axes("flip", axes, detail::extents("flip", x).size());
+  const Extents reversed = detail::checked_axes("flip", axes, detail::extents("flip", x).size());
   if (reversed.empty()) return reshape(std::move(x), Dims());
   for (std::int64_t axis : reversed) {
     x = slice(std::move(x), axis, -1, end, -1);
@@ -290,9 +290,10 @@ std::vector<Variable<T>> split(Variable<T> x, const Sections& sections, std::int
     const std::int64_t n = sections[0];
     // Any number divides an axis without elements; it must only be one that can be counted to.
     if (n <= 0 || extent % n != 0 || n > std::max<std::int64_t>(extent, 65535)) {
-      detail::fail<ShapeError>("split", "no such division",
-                               detail::text(extent) + " elements into " + detail::text(n) + " parts",
-                               "a positive number that divides the axis");
+      detail::fail<ShapeError>(
+          "split", "no such division",
+          detail::text(extent) + " elements into " + detail::text(n) + " parts",
+          "a positive number that divides the axis");
     }
     for (std::int64_t i = 0; i < n; ++i) {
       parts.push_back(slice(x, axis, i * (extent / n), (i + 1) * (extent / n)));
@@ -308,16 +309,15 @@ std::vector<Variable<T>> split(Variable<T> x, const Sections& sections, std::int
   return parts;
 }
 
-#define XGRAD_INSTANTIATE(T)                                                               \
-  template Variable<T> reshape(Variable<T>, const Dims&);                                  \
-  template Variable<T> flatten(Variable<T>);                                               \
-  template Variable<T> transpose(Variable<T>, const Axes&);                                \
-  template Variable<T> swapaxes(Variable<T>, std::int64_t, std::int64_t);                  \
-  template Variable<T> squeeze(Variable<T>, const Axes&);                                  \
-  template Variable<T> unsqueeze(Variable<T>, std::int64_t);                               \
-  template Variable<T> slice(Variable<T>, std::int64_t, std::int64_t, std::int64_t,        \
-                             std::int64_t);                                                \
-  template Variable<T> flip(Variable<T>, const Axes&);                                     \
+#define XGRAD_INSTANTIATE(T)                                                                       \
+  template Variable<T> reshape(Variable<T>, const Dims&);                                          \
+  template Variable<T> flatten(Variable<T>);                                                       \
+  template Variable<T> transpose(Variable<T>, const Axes&);                                        \
+  template Variable<T> swapaxes(Variable<T>, std::int64_t, std::int64_t);                          \
+  template Variable<T> squeeze(Variable<T>, const Axes&);                                          \
+  template Variable<T> unsqueeze(Variable<T>, std::int64_t);                                       \
+  template Variable<T> slice(Variable<T>, std::int64_t, std::int64_t, std::int64_t, std::int64_t); \
+  template Variable<T> flip(Variable<T>, const Axes&);                                             \
   template std::vector<Variable<T>> split(Variable<T>, const Sections&, std::int64_t);
 XGRAD_INSTANTIATE(float)
 XGRAD_INSTANTIATE(double)

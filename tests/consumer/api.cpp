@@ -38,8 +38,8 @@ struct Twice final : xg::Op<T> {
   xg::Variable<T> forward(const std::vector<xg::Variable<T>>& in) const override {
     return in[0] * 2;
   }
-  std::vector<xg::Variable<T>> backward(const std::vector<xg::Variable<T>>&,
-                                        const xg::Variable<T>&, xg::Variable<T> grad_output,
+  std::vector<xg::Variable<T>> backward(const std::vector<xg::Variable<T>>&, const xg::Variable<T>&,
+                                        xg::Variable<T> grad_output,
                                         const std::vector<bool>&) const override {
     return {grad_output * 2};
   }
@@ -122,7 +122,8 @@ void use_operations() {
   expect(xg::transpose(a).at({0, 1}) == T(3) && xg::swapaxes(a, 0, -1).at({0, 1}) == T(3) &&
              xg::transpose(a, {1, 0}).at({0, 1}) == T(3),
          "transpose");
-  expect(xg::squeeze(xg::unsqueeze(a, 0)).dim() == 2 && xg::flip(a, {0}).at({0, 0}) == T(3), "axes");
+  expect(xg::squeeze(xg::unsqueeze(a, 0)).dim() == 2 && xg::flip(a, {0}).at({0, 0}) == T(3),
+         "axes");
   expect(xg::broadcast_to(a, {3, 2, 2}).dim() == 3, "broadcast_to");
   expect(xg::concat({a, b}, 1).shape()[1] == 4 && xg::stack({a, b}, 0).dim() == 3, "join");
   expect(xg::split(a, 2, 0).size() == 2 && xg::split(a, {1}, 1).size() == 2, "split");
@@ -148,16 +149,15 @@ void use_attention() {
   const xg::Mask both = (padding & causal) | ~(padding | xg::Mask({true, true, true, true, true}));
   expect(!none.defined() && both.shape() == xg::Shape{2, 1, 3, 5} && padding.at({0, 0, 0, -1}),
          "masks");
-  expect(xg::Mask({2}, {true, false}).at({0}) &&
-             xg::Mask(xt::xarray<int>{1, 2} > 1).at({1}),
+  expect(xg::Mask({2}, {true, false}).at({0}) && xg::Mask(xt::xarray<int>{1, 2} > 1).at({1}),
          "mask constructors");
   auto [output, weights] = xg::multi_head_attention(q, k, k, w, w, w, w, 2, both);
   expect(output.shape() == xg::Shape{2, 3, 4} && weights.shape() == xg::Shape{2, 2, 3, 5},
          "multi_head_attention");
   xg::sum(output).backward();
   expect(w.grad().defined(), "its gradient");
-  const xg::Attention<T> kernel = xg::attention_kernel(
-      xg::unsqueeze(q, 1), xg::unsqueeze(k, 1), xg::unsqueeze(k, 1));
+  const xg::Attention<T> kernel =
+      xg::attention_kernel(xg::unsqueeze(q, 1), xg::unsqueeze(k, 1), xg::unsqueeze(k, 1));
   expect(kernel.output.shape() == xg::Shape{2, 1, 3, 4}, "attention_kernel");
 }
 
@@ -167,8 +167,11 @@ void use_errors() {
   expect_error<xg::MaskError>([] { xg::Mask().shape(); }, "MaskError");
   expect_error<xg::GraphError>([] { V().shape(); }, "GraphError");
   expect_error<xg::ArgumentError>([] { xg::arange<double>(0, 1, 0); }, "ArgumentError");
-  expect_error<xg::AllocationError>([] { xg::zeros<double>({1L << 40, 1L << 40}); },
-                                    "AllocationError");
+  expect_error<xg::AllocationError>(
+      [] {
+        xg::zeros<double>({1L << 40, 1L << 40});
+      },
+      "AllocationError");
   static_assert(std::is_base_of_v<std::runtime_error, xg::Error> &&
                 std::is_base_of_v<xg::Error, xg::GradcheckError> &&
                 std::is_base_of_v<xg::Error, xg::FileError>);

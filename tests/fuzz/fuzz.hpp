@@ -1,7 +1,8 @@
 #ifndef XGRAD_TESTS_FUZZ_FUZZ_HPP
 #define XGRAD_TESTS_FUZZ_FUZZ_HPP
 
-// What the fuzz targets share: hostile choices made from a fuzzer's bytes, and what an error may be.
+// What the fuzz targets share: hostile choices made from a fuzzer's bytes, and what an error may
+// be.
 
 #include <cstddef>
 #include <cstdint>
@@ -50,9 +51,9 @@ class Bytes {
   }
   double number() {
     constexpr double inf = std::numeric_limits<double>::infinity();
-    constexpr double hostile[] = {inf,   -inf,    std::numeric_limits<double>::quiet_NaN(),
-                                  -0.0,  1e300,   -1e300,
-                                  1e-40, 5e-324,  1e19};
+    constexpr double hostile[] = {inf,   -inf,   std::numeric_limits<double>::quiet_NaN(),
+                                  -0.0,  1e300,  -1e300,
+                                  1e-40, 5e-324, 1e19};
     const std::uint8_t choice = byte();
     if (choice >= 256 - std::size(hostile)) return hostile[256 - std::size_t{choice} - 1];
     return (choice - 100) / 16.0;
@@ -90,10 +91,5 @@ void attempt(F f) {
 }
 
 }  // namespace fuzz
-
-// An allocation larger than this fails at once, as on a machine that has no more.
-extern "C" inline const char* __asan_default_options() {
-  return "allocator_may_return_null=1:max_allocation_size_mb=64:detect_leaks=1";
-}
 
 #endif

@@ -139,56 +139,102 @@ class Machine {
 
   void instruction() {
     switch (bytes_.below(80)) {
-      case 0: return binary([](V a, V b) { return a + b; });
-      case 1: return binary([](V a, V b) { return a - b; });
-      case 2: return binary([](V a, V b) { return a * b; });
-      case 3: return binary([](V a, V b) { return a / b; });
-      case 4: return binary([](V a, V b) { return pow(a, b); });
-      case 5: return binary([](V a, V b) { return maximum(a, b); });
-      case 6: return binary([](V a, V b) { return minimum(a, b); });
-      case 7: return binary([](V a, V b) { return matmul(a, b); });
-      case 8: return binary([](V a, V b) { return mse_loss(a, b); });
-      case 9: return binary([](V a, V b) { return a < b; });
-      case 10: return binary([](V a, V b) { return a >= b; });
-      case 11: return binary([](V a, V b) { return a == b; });
-      case 12: return binary([](V a, V b) { return a != b; });
-      case 13: return unary([](V x) { return -x; });
-      case 14: return unary([](V x) { return exp(x); });
-      case 15: return unary([](V x) { return log(x); });
-      case 16: return unary([](V x) { return sqrt(x); });
-      case 17: return unary([](V x) { return square(x); });
-      case 18: return unary([](V x) { return abs(x); });
-      case 19: return unary([](V x) { return tanh(x); });
-      case 20: return unary([](V x) { return sigmoid(x); });
-      case 21: return unary([](V x) { return relu(x); });
-      case 22: return unary([](V x) { return gelu(x); });
-      case 23: return unary([](V x) { return erf(x); });
-      case 24: return unary([](V x) { return sin(x); });
-      case 25: return unary([](V x) { return cos(x); });
-      case 26: return unary([](V x) { return flatten(x); });
-      case 27: return unary([](V x) { return x.clone(); });
-      case 28: return unary([](V x) { return x.detach(); });
-      case 29: return reduction([](auto... a) { return xg::sum(a...); });
-      case 30: return reduction([](auto... a) { return xg::mean(a...); });
-      case 31: return reduction([](auto... a) { return xg::max(a...); });
-      case 32: return reduction([](auto... a) { return xg::min(a...); });
-      case 33: return reduction([](auto... a) { return xg::prod(a...); });
-      case 34: return reduction([](auto... a) { return xg::logsumexp(a...); });
+      case 0:
+        return binary([](V a, V b) { return a + b; });
+      case 1:
+        return binary([](V a, V b) { return a - b; });
+      case 2:
+        return binary([](V a, V b) { return a * b; });
+      case 3:
+        return binary([](V a, V b) { return a / b; });
+      case 4:
+        return binary([](V a, V b) { return pow(a, b); });
+      case 5:
+        return binary([](V a, V b) { return maximum(a, b); });
+      case 6:
+        return binary([](V a, V b) { return minimum(a, b); });
+      case 7:
+        return binary([](V a, V b) { return matmul(a, b); });
+      case 8:
+        return binary([](V a, V b) { return mse_loss(a, b); });
+      case 9:
+        return binary([](V a, V b) { return a < b; });
+      case 10:
+        return binary([](V a, V b) { return a >= b; });
+      case 11:
+        return binary([](V a, V b) { return a == b; });
+      case 12:
+        return binary([](V a, V b) { return a != b; });
+      case 13:
+        return unary([](V x) { return -x; });
+      case 14:
+        return unary([](V x) { return exp(x); });
+      case 15:
+        return unary([](V x) { return log(x); });
+      case 16:
+        return unary([](V x) { return sqrt(x); });
+      case 17:
+        return unary([](V x) { return square(x); });
+      case 18:
+        return unary([](V x) { return abs(x); });
+      case 19:
+        return unary([](V x) { return tanh(x); });
+      case 20:
+        return unary([](V x) { return sigmoid(x); });
+      case 21:
+        return unary([](V x) { return relu(x); });
+      case 22:
+        return unary([](V x) { return gelu(x); });
+      case 23:
+        return unary([](V x) { return erf(x); });
+      case 24:
+        return unary([](V x) { return sin(x); });
+      case 25:
+        return unary([](V x) { return cos(x); });
+      case 26:
+        return unary([](V x) { return flatten(x); });
+      case 27:
+        return unary([](V x) { return x.clone(); });
+      case 28:
+        return unary([](V x) { return x.detach(); });
+      case 29:
+        return reduction([](auto... a) { return xg::sum(a...); });
+      case 30:
+        return reduction([](auto... a) { return xg::mean(a...); });
+      case 31:
+        return reduction([](auto... a) { return xg::max(a...); });
+      case 32:
+        return reduction([](auto... a) { return xg::min(a...); });
+      case 33:
+        return reduction([](auto... a) { return xg::prod(a...); });
+      case 34:
+        return reduction([](auto... a) { return xg::logsumexp(a...); });
       case 35: {
         const std::int64_t ddof = integer();
         return reduction([&](auto... a) { return xg::var(a..., ddof); });
       }
-      case 36: return with_integer([](V x, std::int64_t i) { return cumsum(x, i); });
-      case 37: return with_integer([](V x, std::int64_t i) { return softmax(x, i); });
-      case 38: return with_integer([](V x, std::int64_t i) { return log_softmax(x, i); });
-      case 39: return with_integer([](V x, std::int64_t i) { return unsqueeze(x, i); });
-      case 40: return with_integers([](V x, xg::Axes axes) { return transpose(x, axes); });
-      case 41: return with_integers([](V x, xg::Axes axes) { return squeeze(x, axes); });
-      case 42: return with_integers([](V x, xg::Axes axes) { return flip_axes(x, axes); });
-      case 43: return with_list([](std::vector<V> x, std::int64_t i) { return xg::concat(x, i); });
-      case 44: return with_list([](std::vector<V> x, std::int64_t i) { return xg::stack(x, i); });
-      case 45: return reshaped([](V x, const xg::Dims& dims) { return reshape(x, dims); });
-      case 46: return reshaped([](V x, const xg::Dims& dims) { return broadcast_to(x, dims); });
+      case 36:
+        return with_integer([](V x, std::int64_t i) { return cumsum(x, i); });
+      case 37:
+        return with_integer([](V x, std::int64_t i) { return softmax(x, i); });
+      case 38:
+        return with_integer([](V x, std::int64_t i) { return log_softmax(x, i); });
+      case 39:
+        return with_integer([](V x, std::int64_t i) { return unsqueeze(x, i); });
+      case 40:
+        return with_integers([](V x, xg::Axes axes) { return transpose(x, axes); });
+      case 41:
+        return with_integers([](V x, xg::Axes axes) { return squeeze(x, axes); });
+      case 42:
+        return with_integers([](V x, xg::Axes axes) { return flip_axes(x, axes); });
+      case 43:
+        return with_list([](std::vector<V> x, std::int64_t i) { return xg::concat(x, i); });
+      case 44:
+        return with_list([](std::vector<V> x, std::int64_t i) { return xg::stack(x, i); });
+      case 45:
+        return reshaped([](V x, const xg::Dims& dims) { return reshape(x, dims); });
+      case 46:
+        return reshaped([](V x, const xg::Dims& dims) { return broadcast_to(x, dims); });
       case 47: {
         V x = variable();
         const std::int64_t i = integer();
@@ -260,7 +306,8 @@ class Machine {
         V x[7];
         for (V& one : x) one = variable();
         const std::int64_t heads = integer();
-        return put(xg::multi_head_attention(x[0], x[1], x[2], x[3], x[4], x[5], x[6], heads, mask()));
+        return put(
+            xg::multi_head_attention(x[0], x[1], x[2], x[3], x[4], x[5], x[6], heads, mask()));
       }
       case 62: {
         const std::int64_t queries = integer();
@@ -302,7 +349,8 @@ class Machine {
         const T low = number();
         return put(xg::uniform<T>(shape, low, number(), bytes_.byte()));
       }
-      case 70: return variable().backward(flags());
+      case 70:
+        return variable().backward(flags());
       case 71: {
         const V y = variable();
         const V seed = variable();
@@ -329,7 +377,8 @@ class Machine {
         if (flip()) hook.remove();
         return;
       }
-      case 75: return variable().set_value(variable());
+      case 75:
+        return variable().set_value(variable());
       case 76: {
         const V x = variable();
         const xg::Dims index = integers();
@@ -347,7 +396,8 @@ class Machine {
         variable().set_name(equation());
         return;
       }
-      default: return guarded();
+      default:
+        return guarded();
     }
   }
 

@@ -58,7 +58,8 @@ TEST_CASE("variables of static and thread lifetime") {
   at_exit_result.backward(xg::create_graph);
   CHECK_CLOSE(at_exit_leaf.grad(), {2, 4}, exactly);
   std::thread([] {
-    at_thread_exit.register_hook([kept = at_thread_exit * 2](const auto& g) { return g; });
+    at_thread_exit.register_hook(
+        [kept = xg::exp(at_thread_exit.detach())](const auto& g) { return g; });
     xg::sum(at_thread_exit).backward();
   }).join();
   at_exit_leaf.register_hook([kept = xg::exp(at_exit_leaf.detach())](const auto& g) { return g; });

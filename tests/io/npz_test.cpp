@@ -282,7 +282,7 @@ TEST_CASE("a save that fails half-way leaves the old file and nothing else") {
   rlimit old_limit{};
   REQUIRE(getrlimit(RLIMIT_FSIZE, &old_limit) == 0);
   const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit limit{64 * 1024, old_limit.rlim_max};
+  const rlimit limit{65536, old_limit.rlim_max};
   REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0);
   const std::string error = test::error_flaw<xg::FileError>("save_npz", [&] {
     xg::save_npz(path, {{"x", xg::zeros<double>({100000})}});
@@ -358,4 +358,34 @@ TEST_CASE("random damage gives a FileError or arrays, never anything else") {
     }
   }
   CHECK(sound > 100);
+}
+
+TEST_CASE("a dtype is read in each of its spellings, and a size that NumPy has not is none") {
+  const Folder folder;
+  const auto read = [&](const std::string& descr, const std::string& values) {
+    const std::string header =
+        "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (1,), }\n";
+    std::string file("\x93NUMPY\x01\x00", 8);
+    file += {static_cast<char>(header.size()), '\0'};
+    write_bytes(folder / "x.npy", file + header + values);
+    return xg::read_npy(folder / "x.npy");
+  };
+  const float one = 1;
+  const std::string bytes(reinterpret_cast<const char*>(&one), sizeof(one));
+  for (const char* descr : {"<f4", "=f4", "|f4"}) {
+    CAPTURE(descr);
+    CHECK(read(descr, bytes).to_variable<float>().at({0}) == 1);
+  }
+  for (const char* descr : {"|b1", "<b1", ">b1", "=b1"}) {
+    CAPTURE(descr);
+    CHECK(read(descr, "\x01").to_mask().at({0}));
+  }
+  for (const char* descr : {"|b0", "|b2", "<f0", "<f1", "<f3", "<i16", "<c4", "<f", "<f04"}) {
+    CAPTURE(descr);
+    const NpyArray array = read(descr, bytes);
+    CHECK(array.dtype == descr);
+    CHECK_ERROR(xg::FileError, "to_mask", array.to_mask());
+    CHECK_ERROR(xg::FileError, "to_variable", array.to_variable<float>());
+    CHECK_ERROR(xg::FileError, "to_variable", array.to_variable<double>());
+  }
 }

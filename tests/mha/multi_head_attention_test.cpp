@@ -174,9 +174,11 @@ TEST_CASE_TEMPLATE("T1: outputs, weights and gradients agree with PyTorch", T, f
       is_double ? test::Tolerance{1e-12, 1e-13} : test::Tolerance{2e-5, 5e-6};
   for (const Json& one : fixture.at("multi_head_attention")) {
     check_case<T>(one, {std::begin(kNames), std::end(kNames)}, tolerance);
+    test::Coverage::instance().record("multi_head_attention", "PyTorch");
   }
   for (const Json& one : fixture.at("attention_kernel")) {
     check_case<T>(one, {"q", "k", "v"}, tolerance);
+    test::Coverage::instance().record("attention_kernel", "PyTorch");
   }
 }
 

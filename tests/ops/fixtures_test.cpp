@@ -3,6 +3,7 @@
 #include <set>
 
 #include "../support/allclose.hpp"
+#include "../support/coverage.hpp"
 #include "../support/fixtures.hpp"
 #include "../support/strided.hpp"
 
@@ -168,6 +169,7 @@ TEST_CASE_TEMPLATE("every operation agrees with PyTorch, in every layout of its 
     const auto found = operations<T>().find(op);
     REQUIRE_MESSAGE(found != operations<T>().end(), "no entry for ", op);
     met.insert(op);
+    test::Coverage::instance().record(op, "PyTorch");
     for (test::Layout layout : test::kLayouts) {
       if (layout == test::Layout::broadcast) continue;  // changes the values
       CAPTURE(test::name(layout));

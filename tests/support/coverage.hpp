@@ -11,33 +11,34 @@
 
 namespace test {
 
-/// What a gradient test met: "transposed", "size 0", "float", ...
-using InputClass = std::string;
+/// What a test met or compared: "transposed", "size 0", "float", "second derivative", ...
+using Aspect = std::string;
 
-/// Every class that each operation must meet.
-const std::vector<InputClass>& input_classes();
+/// What each operation must have met.
+const std::vector<Aspect>& aspects();
 
-/// Which operation met which class, in this process.
+/// Which operation met what, in this process.
 class Coverage {
  public:
   static Coverage& instance();
 
-  void record(const std::string& op, const InputClass& input_class);
-  /// The class makes no sense for the operation.
-  void exempt(const std::string& op, const InputClass& input_class, const std::string& reason);
+  void record(const std::string& op, const Aspect& aspect);
+  /// It makes no sense for the operation.
+  void exempt(const std::string& op, const Aspect& aspect, const std::string& reason);
 
   /// What the operations have not met, or have met though exempt; a line each.
   std::vector<std::string> flaws(const std::vector<std::string>& ops) const;
   std::string table(const std::vector<std::string>& ops) const;
+  /// The same in few columns, for docs/operations.md.
+  std::string markdown(const std::vector<std::string>& ops) const;
 
  private:
-  std::map<std::string, std::set<InputClass>> met_;
-  std::map<std::string, std::map<InputClass, std::string>> exempt_;
+  std::map<std::string, std::set<Aspect>> met_;
+  std::map<std::string, std::map<Aspect, std::string>> exempt_;
 };
 
-inline void exempt(const std::string& op, const InputClass& input_class,
-                   const std::string& reason) {
-  Coverage::instance().exempt(op, input_class, reason);
+inline void exempt(const std::string& op, const Aspect& aspect, const std::string& reason) {
+  Coverage::instance().exempt(op, aspect, reason);
 }
 
 /// The differentiable operations that the headers in `folder` declare for users.

@@ -148,9 +148,9 @@ class Check {
     }
   };
 
-  void meet(const InputClass& input_class) {
+  void meet(const Aspect& aspect) {
     auto& met = report_->met;
-    if (std::find(met.begin(), met.end(), input_class) == met.end()) met.push_back(input_class);
+    if (std::find(met.begin(), met.end(), aspect) == met.end()) met.push_back(aspect);
   }
 
   void fail(const std::string& what) {
@@ -247,6 +247,7 @@ class Check {
       expect(same_bits(snapshot<T>({plain}), snapshot<T>({y})), "another value under NoGrad");
     }
     if (reference != nullptr) {
+      meet("value");
       expect_close("value", y.shape(), out.output, seed.shape(), reference->output,
                    reordered<T>(reference->output));
     }
@@ -262,6 +263,7 @@ class Check {
       out.gradients.push_back(doubles(once.to_vector()));
       const auto& got = out.gradients.back();
       if (jacobian != nullptr) {
+        if (!got.empty()) meet("gradient");
         expect_close(what + " against differences", once.shape(), got, values[i].shape(),
                      pulled_back(*jacobian, i, doubles(seed.to_vector())), kDifferences);
       }
@@ -332,6 +334,7 @@ class Check {
       const auto got_shape = second[i].defined() ? second[i].shape() : x[i].shape();
       const std::string what =
           i + 1 < x.size() ? "input " + std::to_string(i) : std::string("the seed");
+      if (!got.empty()) meet("second derivative");
       expect_close("second derivative by " + what, got_shape, got, x[i].shape(),
                    pulled_back(want, i, {1}), kSecondDifferences);
     }

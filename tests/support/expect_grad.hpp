@@ -25,7 +25,7 @@ enum class Smoothness {
 struct GradReport {
   std::string op;
   std::vector<std::string> failures;  // the first of them
-  std::vector<InputClass> met;
+  std::vector<Aspect> met;
 
   bool passed() const { return failures.empty(); }
   std::string to_string() const;
@@ -50,7 +50,7 @@ void expect_grad(const std::string& op, F f, const std::vector<xg::Variable<doub
                  Smoothness smoothness = Smoothness::smooth) {
   const GradReport report =
       check_grad(op, Function<double>(f), Function<float>(f), inputs, smoothness);
-  for (const InputClass& input_class : report.met) Coverage::instance().record(op, input_class);
+  for (const Aspect& aspect : report.met) Coverage::instance().record(op, aspect);
   CHECK_MESSAGE(report.passed(), report.to_string());
 }
 

@@ -82,7 +82,8 @@ void exp_kernel(const T* x, T* y, std::int64_t n) {
     const Batch<T> v = load(x + i, count, T(0));
     if (xsimd::any(v < Batch<T>(subnormal))) {
       for (std::int64_t k = i; k < i + count; ++k) {
-        y[k] = sizeof(T) == 4 ? T(__builtin_expf(static_cast<float>(x[k]))) : T(__builtin_exp(x[k]));
+        y[k] =
+            sizeof(T) == 4 ? T(__builtin_expf(static_cast<float>(x[k]))) : T(__builtin_exp(x[k]));
       }
     } else {
       store(y + i, xsimd::exp(v), count);
