@@ -146,11 +146,13 @@ class Sweep {
   void run() {
     const Nesting nesting;
     const ModeGuard mode(ModeGuard::Mode::grad, record_);
+    const Progress* const progress = backward_progress();
     while (!waiting_.empty()) {
       std::pop_heap(waiting_.begin(), waiting_.end());
       Node<T>* node = waiting_.back().node;
       waiting_.pop_back();
       visit(*node, cotangents_.take(node));
+      if (progress != nullptr && ++visited_ % progress->every == 0) progress->report(visited_);
     }
   }
 
@@ -182,6 +184,7 @@ class Sweep {
   bool retain_;
   bool aimed_ = false;
   std::uint64_t order_ = 0;
+  std::size_t visited_ = 0;
   std::vector<Waiting> waiting_;
   CotangentMap<T> cotangents_;
   std::vector<std::pair<Node<T>*, Variable<T>>> gradients_;
@@ -250,8 +253,8 @@ void Sweep<T>::check(const Node<T>& node, std::size_t i, const Variable<T>& grad
   }
   if (anomaly_enabled() && !all_finite(values)) {
     const std::string where = node.extra == nullptr || node.extra->recorded.empty()
-                                  ? "record under AnomalyMode to see the input shapes"
-                                  : "recorded with inputs of shape " + node.extra->recorded;
+                                  ? "record under AnomalyMode to see from what it was recorded"
+                                  : "recorded as " + node.extra->recorded;
     fail<GraphError>(op, "gradient of input " + text(i) + " is not finite", "NaN or inf",
                      "finite values", where);
   }
@@ -311,8 +314,9 @@ void Sweep<T>::commit() {
   const ModeGuard mode(ModeGuard::Mode::grad, record_);
   const GradLock lock;
   for (auto& [node, gradient] : gradients_) {
-    if (node->extra->keeper == nullptr) continue;
-    Own& own = node->extra->keeper->need_own();
+    State<T>* const keeper = node->extra->keeper;
+    if (keeper == nullptr) continue;
+    Own& own = keeper->need_own();
     if (!own.grad.defined() || own.zeroed) {
       replace.emplace_back(&own, std::move(gradient));
     } else if (!record_ && exclusive(own.grad)) {
@@ -419,14 +423,18 @@ template <class T>
 std::vector<Variable<T>> grad(const std::vector<Variable<T>>& outputs,
                               detail::same_t<detail::VariableList<T>> inputs,
                               detail::same_t<detail::VariableList<T>> seeds, GradFlags flags) {
-  const std::vector<Variable<T>> alive = outputs;  // a hook or a rule may drop the caller's handles
+  // A hook or a rule may drop the caller's handles.
+  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
+  const std::vector<Variable<T>> alive = outputs;
   if (!seeds.items.empty() && seeds.items.size() != outputs.size()) {
     detail::fail<ArgumentError>("grad", "wrong number of seeds", detail::text(seeds.items.size()),
                                 detail::text(outputs.size()) + ", one for each output");
   }
   std::vector<detail::Node<T>*> roots;
+  roots.reserve(outputs.size());
   for (const auto& output : outputs) roots.push_back(detail::checked_root("grad", output));
   std::vector<detail::Node<T>*> targets;
+  targets.reserve(inputs.items.size());
   for (const auto& input : inputs.items) {
     targets.push_back(detail::state("grad", input).node);
     if (targets.back() == nullptr) {

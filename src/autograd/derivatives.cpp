@@ -25,6 +25,7 @@ Variable<T> leaf(const Variable<T>& x) {
 template <class T>
 std::vector<Variable<T>> leaves(const std::vector<Variable<T>>& inputs) {
   std::vector<Variable<T>> out;
+  out.reserve(inputs.size());
   for (const Variable<T>& x : inputs) out.push_back(leaf(x));
   return out;
 }

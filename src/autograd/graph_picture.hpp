@@ -7,19 +7,29 @@
 
 namespace xg {
 
+/// How a picture of the graph draws each call of `multi_head_attention`.
+enum class Fold {
+  automatic,  ///< open in a graph of at most 40 nodes, else closed
+  closed,     ///< as one box
+  open        ///< with all of its operations, in a frame
+};
+
 /// The graph that made x, in Graphviz's language: inputs on top, x at the bottom.
 ///
 /// A box per operation with the shape of its result; leaves in green with their names, shapes and,
-/// after backward, the 2-norms of their gradients; in grey the inputs that need no gradient. The
-/// operations of one `multi_head_attention` share a frame. Beyond the 400 nodes next to x the
+/// after backward, the 2-norms of their gradients; in grey the inputs that need no gradient. A
+/// closed `multi_head_attention` is one box with a double border, which tells the shapes of those
+/// of its results that are used and the number of operations inside; each of its inputs has one
+/// arrow to it, and if two results are used, each arrow from it has the shape of the one it
+/// carries. To look inside, draw the picture with Fold::open. Beyond the 400 boxes next to x the
 /// picture is cut, and says so. Throws GraphError if x is undefined.
 template <class T>
-XGRAD_API std::string graph_dot(const Variable<T>& x);
+XGRAD_API std::string graph_dot(const Variable<T>& x, Fold fold = Fold::automatic);
 
 /// The same picture as an `<svg>` element, readable on light and dark pages: drawn by Graphviz's
 /// `dot` if it is installed, else the text of `graph_text`.
 template <class T>
-XGRAD_API std::string graph_svg(const Variable<T>& x);
+XGRAD_API std::string graph_svg(const Variable<T>& x, Fold fold = Fold::automatic);
 
 /// The same graph as a tree of text, x on top:
 ///
@@ -27,9 +37,10 @@ XGRAD_API std::string graph_svg(const Variable<T>& x);
 ///     ├─ a (2,) leaf, |grad| 5
 ///     └─ exp (2,) <- b (2,) leaf
 ///
-/// `#1` marks a result that is used more than once; it is written out the first time.
+/// `#1` marks a result that is used more than once; it is written out the first time. All used
+/// results of one closed `multi_head_attention` have the same mark.
 template <class T>
-XGRAD_API std::string graph_text(const Variable<T>& x);
+XGRAD_API std::string graph_text(const Variable<T>& x, Fold fold = Fold::automatic);
 
 }  // namespace xg
 

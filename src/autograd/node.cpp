@@ -271,6 +271,26 @@ Array<T> Inputs<T>::reuse(std::size_t i) const {
   return Array<T>(Extents(s->values.shape()));
 }
 
+/// "operation 7 from the leaves: div of (2,) from exp and (2,) 'x'".
+template <class T>
+std::string description(const Node<T>& node) {
+  std::string out = "operation " + text(static_cast<std::int64_t>(node.depth)) +
+                    " from the leaves: " + node.op->name() + " of ";
+  for (std::size_t i = 0; i < node.inputs; ++i) {
+    if (i > 0) out += i + 1 == node.inputs ? " and " : ", ";
+    out += text(node.shape(i));
+    const Node<T>* input = node.edge(i);
+    if (input == nullptr) {
+      out += " constant";
+    } else if (input->extra != nullptr && !input->extra->name.empty()) {
+      out += " '" + input->extra->name + "'";
+    } else {
+      out += input->is_leaf() ? " leaf" : std::string(" from ") + input->op->name();
+    }
+  }
+  return out;
+}
+
 template <class T>
 Variable<T> record(PrimitivePtr<T> op, Variable<T>* inputs, std::size_t count) {
   bool tracked = false;
@@ -284,10 +304,7 @@ Variable<T> record(PrimitivePtr<T> op, Variable<T>* inputs, std::size_t count) {
   NodeOwner<T> node(Node<T>::create(std::move(op), inputs, count, output, needs));
   node.get()->group = current_group();
   if (anomaly_enabled()) {
-    std::string& recorded = node.get()->need_extra().recorded;
-    for (std::size_t i = 0; i < count; ++i) {
-      recorded += (i == 0 ? "" : ", ") + text(Access::state(inputs[i])->values.shape());
-    }
+    node.get()->need_extra().recorded = description(*node.get());
   }
   auto* state = new State<T>(std::move(output));
   state->node = node.give();

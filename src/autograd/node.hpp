@@ -21,9 +21,10 @@ namespace xg::detail {
 /// What few nodes have. A leaf always has one.
 template <class T>
 struct NodeExtra {
-  State<T>* keeper = nullptr;  // whose `.grad` this node fills; not owned: the handle may be gone
+  // Whose `.grad` this node fills; not owned: the handle may be gone. Cleared under the GradLock.
+  std::atomic<State<T>*> keeper{nullptr};
   std::string name;
-  std::string recorded;  // in AnomalyMode: what was recorded, and as which node
+  std::string recorded;  // in AnomalyMode: from what it was recorded
   std::vector<std::pair<std::uint64_t, std::function<Variable<T>(const Variable<T>&)>>> hooks;
   std::uint64_t next_hook = 0;
 };

@@ -216,7 +216,7 @@ Dtype dtype_of(const std::string& descr) {
                                        {'i', "int", {1, 2, 4, 8}},
                                        {'u', "uint", {1, 2, 4, 8}}};
   if (descr == "|O") return {"object", descr};
-  const Dtype other{printable(descr), descr};
+  Dtype other{printable(descr), descr};
   if (descr.empty() || std::string_view("<>|=").find(descr[0]) == std::string_view::npos) {
     return other;
   }

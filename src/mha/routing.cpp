@@ -88,7 +88,7 @@ void compare(const std::vector<double>& got, const std::vector<double>& want, do
 }
 
 std::vector<double> head_of(const std::vector<double>& weights, std::size_t head) {
-  constexpr std::size_t size = kRoutingQueries * kRoutingKeys;
+  constexpr auto size = std::size_t{kRoutingQueries} * kRoutingKeys;
   if (weights.empty()) return {};
   const auto first = weights.begin() + static_cast<std::ptrdiff_t>(head * size);
   return {first, first + size};

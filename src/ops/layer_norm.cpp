@@ -231,7 +231,7 @@ class LayerNorm final : public Primitive<T> {
   Needs needs() const noexcept override { return Needs::inputs({0, 1}); }
 
   Array<T> forward(const Inputs<T>& in) const override {
-    const Array<T> x = in[0];
+    const Array<T>& x = in[0];
     Array<T> out{Extents(x.shape())};
     const std::size_t axis = x.dim() - 1;
     const std::int64_t n = x.extent(axis);

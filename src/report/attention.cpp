@@ -125,6 +125,7 @@ Section routing_checks(const RoutingResult& result) {
 
 Section gradients(const std::string& text, const std::vector<GradientRow>& rows) {
   std::vector<std::vector<std::string>> cells;
+  cells.reserve(rows.size());
   for (const GradientRow& row : rows) {
     cells.push_back({"<code>" + escape(row.name) + "</code>", escape(row.shape), fixed(row.norm, 4),
                      escape(row.directions), scientific(row.error), verdict(row.passed)});

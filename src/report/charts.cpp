@@ -41,8 +41,8 @@ struct Text {
   std::string content;
   const char* anchor = "middle";
   double size = 13;
-  std::string classes = "";
-  std::string transform = "";
+  std::string classes = {};
+  std::string transform = {};
 };
 
 std::string text(const Text& t) {

@@ -618,6 +618,42 @@ TEST_CASE_TEMPLATE("S10: AnomalyMode names the operation whose gradient is not f
   CHECK(std::isinf(x.grad().at(0)));
 }
 
+TEST_CASE("S10: AnomalyMode says from what the operation was recorded") {
+  const xg::AnomalyMode guard;
+  Variable<double> x({0, 1}, true);
+  x.set_name("query");
+  const auto y = xg::sum(xg::sqrt(xg::exp(x) * x));
+  std::string message;
+  try {
+    y.backward();
+  } catch (const xg::GraphError& error) {
+    message = error.what();
+  }
+  CHECK_MESSAGE(message.find("sqrt of (2,) from mul") != std::string::npos, message);
+}
+
+TEST_CASE(
+    "backward on a long graph reports its progress, and a report that throws changes nothing") {
+  Variable<double> x(1, true);
+  Variable<double> y = x;
+  for (int i = 0; i < 1000; ++i) y = y + 1;
+  std::vector<std::size_t> reports;
+  {
+    const xg::BackwardProgress progress([&](std::size_t done) { reports.push_back(done); }, 250);
+    y.backward(xg::retain_graph);
+  }
+  CHECK(reports == std::vector<std::size_t>{250, 500, 750, 1000});
+  CHECK(x.grad().item() == 1);
+  {
+    const xg::BackwardProgress progress([](std::size_t) { throw std::runtime_error("stop"); }, 500);
+    CHECK_THROWS_WITH(y.backward(xg::retain_graph), "stop");
+  }
+  y.backward();
+  CHECK(reports.size() == 4);
+  CHECK(x.grad().item() == 2);
+  CHECK_ERROR(xg::ArgumentError, "BackwardProgress", xg::BackwardProgress([](std::size_t) {}, 0));
+}
+
 TEST_CASE_TEMPLATE("S11: every rule is differentiable itself", T, float, double) {
   using V = Variable<T>;
   SUBCASE("derivatives of x^5 at 2") {

@@ -164,6 +164,46 @@ TEST_CASE_TEMPLATE("S24: threads may give graphs to each other, and drop what ot
   CHECK(xg::live_nodes() == nodes);
 }
 
+TEST_CASE_TEMPLATE(
+    "S24: a shared leaf's gradient may be read, set and zeroed while threads add to it", T, float,
+    double) {
+  using V = Variable<T>;
+  V w({1, 2, 3}, true);
+  on_threads(4, [&](int i) {
+    for (int k = 0; k < 200; ++k) {
+      if (i < 2) {
+        xg::sum(w * w).backward();
+      } else if (i == 2) {
+        w.set_grad(V({2, 4, 6}));
+        w.zero_grad();
+      } else if (const V g = w.grad(); g.defined()) {
+        if (g.at(1) != 2 * g.at(0) || g.at(2) != 3 * g.at(0)) throw std::runtime_error("torn");
+      }
+    }
+  });
+  w.zero_grad();
+  xg::sum(w * w).backward();
+  CHECK_CLOSE(w.grad(), {2, 4, 6}, exactly);
+}
+
+TEST_CASE_TEMPLATE("S24: a leaf may be dropped while another thread differentiates through it", T,
+                   float, double) {
+  using V = Variable<T>;
+  const std::size_t nodes = xg::live_nodes();
+  for (int k = 0; k < 50; ++k) {
+    V w({1, 2, 3}, true);
+    V y = xg::sum(w * w);
+    on_threads(2, [&](int i) {
+      if (i == 0) {
+        y.backward();
+      } else {
+        w = V();
+      }
+    });
+  }
+  CHECK(xg::live_nodes() == nodes);
+}
+
 TEST_CASE_TEMPLATE("S24: attention on several threads gives the bits of one", T, float, double) {
   using V = Variable<T>;
   const V x = xg::randn<T>({2, 16, 32}, 1);
