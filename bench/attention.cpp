@@ -1,20 +1,16 @@
 // Composed attention, forward + backward with all seven gradients, against the gemm bound: both in
 // one process, in turn; the ratio's minimum and median.
 
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <vector>
 
 #include <xgrad/xgrad.hpp>
 
 #include "gemm_bound.hpp"
+#include "timing.hpp"
 
 namespace {
-
-double seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 template <class T>
 class AttentionStep {
@@ -46,49 +42,26 @@ class AttentionStep {
   xg::Mask mask_;
 };
 
-template <class A, class B>
-void compare(const char* name, bench::Size s, A a, B b) {
-  const auto time = [](auto& f, int repeats) {
-    const double start = seconds();
-    for (int i = 0; i < repeats; ++i) f();
-    return (seconds() - start) / repeats;
-  };
-  a();
-  b();
-  const double once = time(b, 1);
-  const int repeats = std::max(1, static_cast<int>(0.01 / once));
-  std::vector<double> ratios;
-  std::vector<double> bound;
-  for (int i = 0; i < 21; ++i) {
-    const double ta = time(a, repeats);
-    const double tb = time(b, repeats);
-    ratios.push_back(ta / tb);
-    bound.push_back(tb);
-  }
-  std::sort(ratios.begin(), ratios.end());
-  std::sort(bound.begin(), bound.end());
-  std::printf("%-16s %d,%d,%d,%d,%d  ratio min %.3f median %.3f max %.3f  bound %.3g ms\n", name,
-              s.B, s.Q, s.K, s.D, s.H, ratios.front(), ratios[10], ratios.back(),
-              bound.front() * 1e3);
-  std::fflush(stdout);
-}
-
 }  // namespace
 
 extern "C" void openblas_set_num_threads(int);
 
+/// usage: attention [THREADS OF OPENBLAS]
 int main(int argc, char** argv) {
-  const int threads = argc > 1 ? std::atoi(argv[1]) : 1;
-  openblas_set_num_threads(threads);
+  openblas_set_num_threads(argc > 1 ? std::atoi(argv[1]) : 1);
   const bench::Size sizes[] = {{1, 2, 3, 4, 2},       {2, 16, 16, 64, 4},
                                {4, 128, 128, 256, 8}, {8, 128, 128, 512, 8},
                                {2, 512, 512, 512, 8}, {1, 2048, 2048, 512, 8}};
+  std::printf("B,Q,K,D,H             mask     ratio to the gemm bound: min  median  max\n");
   for (const bench::Size& s : sizes) {
-    for (bool masked : {false, true}) {
+    for (const bool masked : {false, true}) {
       AttentionStep<float> step(s, masked);
       bench::GemmBound<float> bound(s);
-      compare(
-          masked ? "composed causal" : "composed", s, [&] { step.run(); }, [&] { bound.run(); });
+      const auto times = bench::in_turn([&] { step.run(); }, [&] { bound.run(); });
+      std::printf("%d,%d,%d,%d,%d  %8s  %.3f  %.3f  %.3f\n", s.B, s.Q, s.K, s.D, s.H,
+                  masked ? "causal" : "none", times.least_ratio, times.median_ratio,
+                  times.largest_ratio);
+      std::fflush(stdout);
     }
   }
 }

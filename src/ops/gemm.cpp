@@ -9,8 +9,6 @@
 
 #include <xflens/cxxblas/cxxblas.cxx>
 
-#include <xgrad/ops/kernels/kernels.hpp>
-
 namespace xg::detail {
 namespace {
 
@@ -56,7 +54,6 @@ template <class T>
 class Block {
  public:
   static constexpr std::int64_t kSide = 64;
-  static constexpr std::int64_t kElements = kSide * kSide;
 
   MatrixView<const T> pack(const MatrixView<const T>& m, std::int64_t row, std::int64_t col,
                            std::int64_t rows, std::int64_t cols) {
@@ -69,7 +66,7 @@ class Block {
   }
 
  private:
-  alignas(64) T memory_[kElements];
+  alignas(64) T memory_[kSide * kSide];
 };
 
 template <class T>
@@ -94,22 +91,6 @@ void blocked_gemm(T alpha, const MatrixView<const T>& a, const MatrixView<const 
   }
 }
 
-/// Up to about this many multiplications, an OpenBLAS call costs more than a kernel without
-/// packing. Measured; docs/performance.md shows the crossover.
-constexpr double kDirectWork = 32.0 * 32 * 32;
-
-/// Products of small matrices, of any strides. `b` is packed if its rows are not dense.
-template <class T>
-void direct_gemm(T alpha, const MatrixView<const T>& a, const MatrixView<const T>& b,
-                 bool accumulate, const MatrixView<T>& c) {
-  if (b.col_stride == 1 || b.cols == 1) {
-    kernels<T>().multiply(alpha, a, b, accumulate, c);
-    return;
-  }
-  Block<T> packed;
-  kernels<T>().multiply(alpha, a, packed.pack(b, 0, 0, b.rows, b.cols), accumulate, c);
-}
-
 }  // namespace
 
 template <class T>
@@ -127,11 +108,6 @@ void gemm(T alpha, MatrixView<const T> a, MatrixView<const T> b, bool accumulate
     for (std::int64_t i = 0; !accumulate && i < c.rows; ++i) {
       std::fill_n(c.data + i * c.row_stride, c.cols, T(0));
     }
-    return;
-  }
-  const double work = double(c.rows) * double(c.cols) * double(a.cols);
-  if (work <= kDirectWork && b.rows * b.cols <= Block<T>::kElements) {
-    direct_gemm(alpha, a, b, accumulate, c);
     return;
   }
   const T beta = accumulate ? T(1) : T(0);

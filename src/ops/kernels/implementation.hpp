@@ -11,11 +11,6 @@ constexpr std::int64_t kWidth = static_cast<std::int64_t>(Batch<T>::size);
 template <class T>
 constexpr T kInfinity = static_cast<T>(__builtin_inf());
 
-template <int N>
-struct Constant {
-  constexpr int operator()() const { return N; }
-};
-
 /// Calls f(offset, count) with count = the vector's width, and at last with what is left.
 template <class T, class F>
 inline void for_each_vector(std::int64_t n, F f) {
@@ -143,71 +138,5 @@ void softmax_backward_kernel(const T* g, const T* y, T* dx, std::int64_t n) {
   });
 }
 
-/// `Rows` rows of c, in columns [j, j + Vectors vectors).
-template <class T, int Rows, int Vectors>
-inline void multiply_block(T alpha, const T* a, std::int64_t a_row, std::int64_t a_col, const T* b,
-                           std::int64_t b_row, std::int64_t depth, bool accumulate, T* c,
-                           std::int64_t c_row) {
-  Batch<T> sum[Rows][Vectors];
-  for (int r = 0; r < Rows; ++r) {
-    for (int v = 0; v < Vectors; ++v) sum[r][v] = Batch<T>(T(0));
-  }
-  for (std::int64_t k = 0; k < depth; ++k) {
-    Batch<T> row[Vectors];
-    for (int v = 0; v < Vectors; ++v) {
-      row[v] = Batch<T>::load_unaligned(b + k * b_row + v * kWidth<T>);
-    }
-    for (int r = 0; r < Rows; ++r) {
-      const Batch<T> x(a[r * a_row + k * a_col]);
-      for (int v = 0; v < Vectors; ++v) sum[r][v] = xsimd::fma(x, row[v], sum[r][v]);
-    }
-  }
-  for (int r = 0; r < Rows; ++r) {
-    for (int v = 0; v < Vectors; ++v) {
-      T* out = c + r * c_row + v * kWidth<T>;
-      Batch<T> y = sum[r][v] * Batch<T>(alpha);
-      if (accumulate) y += Batch<T>::load_unaligned(out);
-      y.store_unaligned(out);
-    }
-  }
-}
-
-template <class T, int Rows>
-inline void multiply_rows(T alpha, const MatrixView<const T>& a, const MatrixView<const T>& b,
-                          bool accumulate, const MatrixView<T>& c, std::int64_t i) {
-  const T* x = a.data + i * a.row_stride;
-  T* y = c.data + i * c.row_stride;
-  const auto block = [&](std::int64_t j, auto vectors) {
-    multiply_block<T, Rows, vectors()>(alpha, x, a.row_stride, a.col_stride, b.data + j,
-                                       b.row_stride, a.cols, accumulate, y + j, c.row_stride);
-  };
-  std::int64_t j = 0;
-  for (; j + 2 * kWidth<T> <= c.cols; j += 2 * kWidth<T>) block(j, Constant<2>());
-  for (; j + kWidth<T> <= c.cols; j += kWidth<T>) block(j, Constant<1>());
-  if (j < c.cols && c.cols >= kWidth<T> && !accumulate) {
-    block(c.cols - kWidth<T>, Constant<1>());  // some columns twice, with the same result
-    return;
-  }
-  for (; j < c.cols; ++j) {
-    for (int r = 0; r < Rows; ++r) {
-      T sum = T(0);
-      for (std::int64_t k = 0; k < a.cols; ++k) {
-        sum += x[r * a.row_stride + k * a.col_stride] * b.data[k * b.row_stride + j];
-      }
-      T& out = y[r * c.row_stride + j];
-      out = alpha * sum + (accumulate ? out : T(0));
-    }
-  }
-}
-
 template <class T>
-void multiply_kernel(T alpha, MatrixView<const T> a, MatrixView<const T> b, bool accumulate,
-                     MatrixView<T> c) {
-  std::int64_t i = 0;
-  for (; i + 4 <= c.rows; i += 4) multiply_rows<T, 4>(alpha, a, b, accumulate, c, i);
-  for (; i < c.rows; ++i) multiply_rows<T, 1>(alpha, a, b, accumulate, c, i);
-}
-
-template <class T>
-constexpr Kernels<T> kTable = {exp_kernel<T>, softmax_kernel<T>, softmax_backward_kernel<T>,
-                               multiply_kernel<T>};
+constexpr Kernels<T> kTable = {exp_kernel<T>, softmax_kernel<T>, softmax_backward_kernel<T>};

@@ -6,8 +6,6 @@
 
 #include <cstdint>
 
-#include <xgrad/ops/gemm.hpp>
-
 namespace xg::detail {
 
 template <class T>
@@ -18,10 +16,6 @@ struct Kernels {
   T (*softmax)(const T* x, T* y, std::int64_t n);
   /// dx[i] = y[i] (g[i] - sum_k g[k] y[k]), and exactly 0 where y[i] is 0.
   void (*softmax_backward)(const T* g, const T* y, T* dx, std::int64_t n);
-  /// c = alpha a b + (accumulate ? c : 0), straight from memory; unit strides along the rows of b
-  /// and c, any strides in a. For products too small to pay for packing.
-  void (*multiply)(T alpha, MatrixView<const T> a, MatrixView<const T> b, bool accumulate,
-                   MatrixView<T> c);
 };
 
 template <class T>
