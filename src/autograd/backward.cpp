@@ -143,6 +143,25 @@ class Sweep {
     }
   }
 
+  /// Adds a gradient that is 0 but in one part: see Pullback::give_part.
+  void add_part(Node<T>* node, const typename Pullback<T>::Part& part) {
+    Variable<T>& held = cotangents_[node];
+    if (!held.defined()) {
+      Array<T> whole(node->shape(node->inputs));
+      std::fill_n(whole.data(), whole.size(), T(0));
+      add(node, from_array(std::move(whole)));
+    }
+    Variable<T>& sum = cotangents_[node];
+    if (!exclusive(sum) || !Access::state(sum)->values.contiguous()) {
+      sum = from_array(Access::state(sum)->values.copy());
+    }
+    const Array<T>& values = Access::state(part.gradient)->values;
+    Array<T>& whole = Access::state(sum)->values;
+    Array<T> place(whole, whole.data() + part.offset, values.shape(), part.strides);
+    map(
+        place, [](T a, T b) { return a + b; }, place, values);
+  }
+
   void run() {
     const Nesting nesting;
     const ModeGuard mode(ModeGuard::Mode::grad, record_);
@@ -176,6 +195,7 @@ class Sweep {
   void visit(Node<T>& node, Variable<T> cotangent);
   Variable<T> run_hooks(Node<T>& node, Variable<T> cotangent);
   void check(const Node<T>& node, std::size_t i, const Variable<T>& gradient) const;
+  void check_finite(const Node<T>& node, std::size_t i, const Array<T>& values) const;
   bool leads_to_target(Node<T>* node) const {
     return !aimed_ || relevant_.find(node) != relevant_.end();
   }
@@ -251,12 +271,17 @@ void Sweep<T>::check(const Node<T>& node, std::size_t i, const Variable<T>& grad
     fail<GraphError>(op, "wrong gradient of input " + text(i), "shape " + text(values.shape()),
                      "shape " + text(node.shape(i)));
   }
+  check_finite(node, i, values);
+}
+
+template <class T>
+void Sweep<T>::check_finite(const Node<T>& node, std::size_t i, const Array<T>& values) const {
   if (anomaly_enabled() && !all_finite(values)) {
     const std::string where = node.extra == nullptr || node.extra->recorded.empty()
                                   ? "record under AnomalyMode to see from what it was recorded"
                                   : "recorded as " + node.extra->recorded;
-    fail<GraphError>(op, "gradient of input " + text(i) + " is not finite", "NaN or inf",
-                     "finite values", where);
+    fail<GraphError>(node.op->name(), "gradient of input " + text(i) + " is not finite",
+                     "NaN or inf", "finite values", where);
   }
 }
 
@@ -294,11 +319,16 @@ void Sweep<T>::visit(Node<T>& node, Variable<T> cotangent) {
   if (!any) return;
   Pullback<T> pullback(node, std::move(cotangent), wanted, record_);
   node.op->backward(pullback);
+  const bool part = pullback.part().gradient.defined();
+  if (part) check_finite(node, 0, array(node.op->name(), pullback.part().gradient));
   for (std::size_t i = 0; i < node.inputs; ++i) {
-    if (!wanted[i]) continue;
-    check(node, i, pullback.given(i));
+    if (wanted[i] && !part) check(node, i, pullback.given(i));
   }
   if (!retain_) node.forget_values();
+  if (part) {
+    add_part(node.edge(0), pullback.part());
+    return;
+  }
   for (std::size_t i = 0; i < node.inputs; ++i) {
     if (wanted[i]) add(node.edge(i), std::move(pullback.given(i)));
   }

@@ -132,7 +132,20 @@ class Pullback {
   Variable<T> output() const;
   Extents shape(std::size_t i) const;
   void give(std::size_t i, Variable<T> gradient) noexcept { gradients_[i] = std::move(gradient); }
+  /// Instead, for the only input of an operation that read a part of it, when nothing is recorded:
+  /// the gradient is 0 but in that part, which lies at `offset` with `strides` in row-major memory
+  /// of the input's shape. All parts of one input are added into one buffer.
+  void give_part(Variable<T> gradient, std::int64_t offset, Extents strides) noexcept {
+    part_ = {std::move(gradient), offset, std::move(strides)};
+  }
+  bool records() const noexcept { return record_; }
   Variable<T>& given(std::size_t i) noexcept { return gradients_[i]; }
+  struct Part {
+    Variable<T> gradient;
+    std::int64_t offset = 0;
+    Extents strides;
+  };
+  const Part& part() const noexcept { return part_; }
 
  private:
   static constexpr std::size_t kInline = 3;
@@ -140,6 +153,7 @@ class Pullback {
   Variable<T> grad_;
   Variable<T> inline_[kInline];
   Variable<T>* gradients_;
+  Part part_;
   const bool* wanted_;
   bool record_;
 };

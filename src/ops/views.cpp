@@ -152,7 +152,14 @@ class Slice final : public Primitive<T> {
   Needs needs() const noexcept override { return Needs::nothing(); }
   Array<T> forward(const Inputs<T>& in) const override { return range_.of(in[0]); }
   void backward(Pullback<T>& p) const override {
-    p.give(0, record(make<Unslice<T>>(p.shape(0), range_), p.take_grad()));
+    if (p.records()) {
+      p.give(0, record(make<Unslice<T>>(p.shape(0), range_), p.take_grad()));
+      return;
+    }
+    Extents strides = contiguous_strides(p.shape(0));
+    const std::int64_t offset = range_.count > 0 ? range_.start * strides[range_.axis] : 0;
+    strides[range_.axis] *= range_.step;
+    p.give_part(p.take_grad(), offset, std::move(strides));
   }
 
  private:

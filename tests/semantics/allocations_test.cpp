@@ -218,3 +218,63 @@ TEST_CASE_TEMPLATE("S12: a sole owner is written in place, without a copy", T, f
   x.set_value(other);
   CHECK(count.bytes() < 1024);
 }
+
+TEST_CASE_TEMPLATE("the gradients of a split's parts are written into one buffer", T, float,
+                   double) {
+  if (!test::allocations_watched()) {
+    MESSAGE("skipped: a sanitizer has the allocator");
+    return;
+  }
+  constexpr std::size_t n = 96 * 1000;
+  Variable<T> x = xg::uniform<T>({12, 8, 1000}, -1, 1, 1);
+  x.set_requires_grad();
+  const auto parts = xg::split(x, 12);
+  Variable<T> joined = xg::concat(std::vector<Variable<T>>(parts.rbegin(), parts.rend()));
+  const Variable<T> seed = xg::uniform<T>({12, 8, 1000}, -1, 1, 2);
+  std::size_t bytes = 0;
+  {
+    const test::AllocationCount count;
+    joined.backward(seed);
+    bytes = count.bytes();
+  }
+  CHECK(bytes < n * sizeof(T) + 65536);
+  CHECK(x.grad().to_vector() == xg::flip(seed, 0).to_vector());
+}
+
+TEST_CASE_TEMPLATE("attention copies nothing to split or merge heads", T, float, double) {
+  if (!test::allocations_watched()) {
+    MESSAGE("skipped: a sanitizer has the allocator");
+    return;
+  }
+  constexpr std::size_t B = 2, N = 48, D = 64, H = 4;
+  std::vector<Variable<T>> in;
+  for (int i = 0; i < 3; ++i) in.push_back(xg::uniform<T>({B, N, D}, -1, 1, i));
+  for (int i = 3; i < 7; ++i) in.push_back(xg::uniform<T>({D, D}, -1, 1, i));
+  for (auto& x : in) x.set_requires_grad();
+  const Variable<T> seed = xg::ones<T>({B, N, D}).clone();
+  const auto forward = [&] {
+    return xg::multi_head_attention(in[0], in[1], in[2], in[3], in[4], in[5], in[6], H).output;
+  };
+  forward().backward(seed);  // BLAS makes its own buffers once
+  constexpr std::size_t activation = B * N * D * sizeof(T);
+  constexpr std::size_t scores = B * H * N * N * sizeof(T);
+  constexpr std::size_t small = 65536;  // handles, nodes, shapes
+  for (auto& x : in) x.set_grad(Variable<T>());
+  std::size_t bytes = 0;
+  {
+    const test::AllocationCount count;
+    const Variable<T> output = forward();
+    bytes = count.bytes();
+  }
+  // q, k, v, the heads' output and the result; the weights take the scores' memory.
+  CHECK(bytes < 5 * activation + scores + small);
+  const Variable<T> output = forward();
+  {
+    const test::AllocationCount count;
+    output.backward(seed);
+    bytes = count.bytes();
+  }
+  // Gradients of the heads' output, q, k, v and the three inputs; of the weights and the scores;
+  // of the four projections.
+  CHECK(bytes < 7 * activation + 2 * scores + 4 * D * D * sizeof(T) + small);
+}
