@@ -1,6 +1,7 @@
 #include <xgrad/mha/routing_expected.hpp>
 
 #include <cmath>
+#include <cstddef>
 
 namespace xg::detail {
 namespace {
@@ -23,7 +24,7 @@ RoutingExpected routing_expected() {
       const double* logits = kLogits[head][query];
       double total = 0;
       for (int key = 0; key < kRoutingKeys; ++key) total += std::exp(logits[key]);
-      double* features = &expected.concatenation[query][head * kRoutingHeadWidth];
+      double* features = expected.concatenation[query] + std::ptrdiff_t{head} * kRoutingHeadWidth;
       for (int key = 0; key < kRoutingKeys; ++key) {
         const double weight = std::exp(logits[key]) / total;
         expected.weights[head][query][key] = weight;

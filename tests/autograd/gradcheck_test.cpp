@@ -423,6 +423,24 @@ TEST_CASE_TEMPLATE("an operation whose value depends on the strides is caught", 
         "");
 }
 
+TEST_CASE_TEMPLATE("a result whose shape depends on the strides is caught", T, float, double) {
+  const auto report = xg::gradcheck(
+      [](const Variables<T>& in) { return in[0].is_contiguous() ? in[0] * 2 : sum(in[0]); },
+      {any<T>({3, 4})});
+  CHECK(flaw(report, "[gradcheck] wrong shape of ") == "");
+}
+
+TEST_CASE_TEMPLATE("a rule that fails for some strides is caught", T, float, double) {
+  const auto op = xg::custom<T>(
+      "double", [](const Variables<T>& in) { return 2 * in[0]; },
+      [](const Variables<T>& in, const Variable<T>&, Variable<T> g) {
+        return Variables<T>{in[0].is_contiguous() ? g * 2 : g + xg::ones<T>(7)};
+      });
+  const auto report =
+      xg::gradcheck([&](const Variables<T>& in) { return op(in[0]); }, {any<T>({3, 4})});
+  CHECK(flaw(report, "[gradcheck] gradient of double") == "");
+}
+
 TEST_CASE_TEMPLATE("a rule that is wrong for a cotangent of stride 0 is caught", T, float, double) {
   const auto report = xg::gradcheck(square_with<T>([](const auto& in, auto g) {
                                       const bool repeats = g.strides()[0] == 0;

@@ -35,6 +35,9 @@ TEST_CASE("where has the right gradients, its three operands broadcast in every 
                 {numbers(c.a, 1), numbers(c.b, 2)});
   }
   const Mask mask = pattern({2, 3});
+  CHECK(mask.shape() == xg::Shape{2, 3});
+  CHECK(mask.dim() == 2);
+  CHECK(mask.size() == 6);
   expect_grad("where", [&](const auto& x) { return where(mask, x[0], 2); }, {numbers({2, 3})});
   expect_grad("where", [&](const auto& x) { return where(~mask, 0.5, x[0]); }, {numbers({2, 3})});
 }

@@ -61,6 +61,8 @@ TEST_CASE("S26: wrong equations and operands are named errors") {
   CHECK_ERROR(xg::ArgumentError, "einsum", xg::einsum("ij->k", {a}));
   CHECK_ERROR(xg::ArgumentError, "einsum", xg::einsum("ij->ii", {a}));
   CHECK_ERROR(xg::ArgumentError, "einsum", xg::einsum("ij->i->j", {a}));
+  CHECK_ERROR(xg::ArgumentError, "einsum", xg::einsum("i...->i", {a}));
+  CHECK_ERROR(xg::ArgumentError, "einsum", xg::einsum("i\u00e4", {a}));
   CHECK_ERROR(xg::ShapeError, "einsum", xg::einsum("ijk", {a}));
   CHECK_ERROR(xg::ShapeError, "einsum", xg::einsum("ii", {a}));
   CHECK_ERROR(xg::ShapeError, "einsum", xg::einsum("ij,ij", {a, transpose(a)}));

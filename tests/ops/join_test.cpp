@@ -63,6 +63,7 @@ TEST_CASE("S26: parts that do not fit are named errors, and change nothing") {
   const V a({{1, 2}, {3, 4}});
   CHECK_ERROR(xg::ArgumentError, "concat", xg::concat(std::vector<V>{}));
   CHECK_ERROR(xg::ArgumentError, "stack", xg::stack(std::vector<V>{}));
+  CHECK_ERROR(xg::ArgumentError, "record", xg::stack(std::vector<V>(65536, V(1, true))));
   CHECK_ERROR(xg::ShapeError, "concat", xg::concat({a, V({1, 2})}));
   CHECK_ERROR(xg::ShapeError, "concat", xg::concat({a, V({{1, 2, 3}})}));
   CHECK_ERROR(xg::ShapeError, "concat", xg::concat({a, a}, 2));

@@ -23,9 +23,20 @@ TEST_CASE("layer_norm has the right gradients of input, weight and bias") {
   test::exempt("layer_norm", "0-D", "it normalises along an axis");
 }
 
+TEST_CASE("S11: layer_norm has third derivatives") {
+  using V = Variable<double>;
+  const auto gradient = [](const std::vector<V>& in) {
+    const V y = layer_norm(in[0], in[1], in[2], 0.1);
+    return xg::grad(sum(y * y * y), in[0], {}, xg::create_graph)[0];
+  };
+  const auto report =
+      xg::gradgradcheck<double>(gradient, {numbers({2, 4}), V({1, 2, 3, 4}), V({4, 3, 2, 1})});
+  CHECK_MESSAGE(report.passed(), report.to_string());
+}
+
 TEST_CASE_TEMPLATE("rows of layer_norm have mean 0 and variance 1", T, float, double) {
-  const Variable<T> x = xg::randn<T>({3, 100}, 4) * 7 + 1000;
-  const Variable<T> y = layer_norm(x, xg::ones<T>(100), xg::zeros<T>(100), 1e-12);
+  const Variable<T> x = xg::randn<T>({3, 300}, 4) * 7 + 1000;
+  const Variable<T> y = layer_norm(x, xg::ones<T>(300), xg::zeros<T>(300), 1e-12);
   CHECK_CLOSE(mean(y, 1), {0, 0, 0}, {0, 2e-5});
   CHECK_CLOSE(var(y, 1), {1, 1, 1}, {1e-4, 0});
 }

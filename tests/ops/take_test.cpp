@@ -49,6 +49,17 @@ TEST_CASE_TEMPLATE("take follows NumPy's shapes", T, float, double) {
   CHECK_CLOSE(take(x, 1, 0), {4, 5, 6});
 }
 
+TEST_CASE("indices can be read") {
+  const Indices indices{{4, 0, 2}, {1, 1, 3}};
+  CHECK(indices.shape() == xg::Shape{2, 3});
+  CHECK(indices.dim() == 2);
+  CHECK(indices.size() == 6);
+  CHECK(indices.at({0, -1}) == 2);
+  CHECK(indices.to_vector() == std::vector<std::int64_t>{4, 0, 2, 1, 1, 3});
+  CHECK_ERROR(xg::ShapeError, "at", indices.at({0}));
+  CHECK_ERROR(xg::ShapeError, "Indices", Indices({2, 2}, std::vector<int>{1, 2, 3}));
+}
+
 TEST_CASE("S26: bad indices, axes and tables are a ShapeError, and change nothing") {
   using V = Variable<double>;
   const V x({{1, 2, 3}, {4, 5, 6}});
