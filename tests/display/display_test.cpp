@@ -116,7 +116,7 @@ TEST_CASE("the mime bundle has a text and a table") {
   CHECK(html.find("rgba(40,120,230,0.5)\">4</td>") != std::string::npos);
   CHECK(html.find("rgba(230,110,20,0.25)\">-2</td>") != std::string::npos);
   CHECK(html.find("color:#") == std::string::npos);  // the page's own text colour
-  x.set_name("\xFF\xE0\x80\x80");  // no UTF-8: a lone byte, an overlong form
+  x.set_name("\xFF\xE0\x80\x80");                    // no UTF-8: a lone byte, an overlong form
   CHECK_NOTHROW((void)mime_bundle_repr(x).dump());
 
   const std::string mask = mime_bundle_repr(Mask{{true, false}})["text/html"];

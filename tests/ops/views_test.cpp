@@ -241,3 +241,11 @@ TEST_CASE("S26: a view of an undefined variable is a GraphError") {
   CHECK_ERROR(xg::GraphError, "split", split(undefined, 1));
   CHECK_ERROR(xg::GraphError, "broadcast_to", broadcast_to(undefined, 1));
 }
+
+TEST_CASE_TEMPLATE("a slice's gradient adds to one that is shared, and leaves that as it is", T,
+                   float, double) {
+  xg::Variable<T> x({1, 2, 3}, true);
+  xg::Variable<T> whole = xg::sum(x);  // its gradient is one number, repeated
+  (xg::sum(xg::slice(x, 0, 0, 2) * 5) + whole).backward();
+  CHECK_CLOSE(x.grad(), {6, 6, 1});
+}
