@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include <xgrad/autograd/escape.hpp>
+
 namespace xg::report {
 namespace {
 
@@ -100,32 +102,7 @@ std::string print(const char* format, int digits, double value) {
 
 }  // namespace
 
-std::string escape(const std::string& text) {
-  std::string out;
-  out.reserve(text.size());
-  for (char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
+std::string escape(const std::string& text) { return detail::escape_xml(text); }
 
 std::string fixed(double value, int digits) {
   if (std::isnan(value)) return "nan";  // not "-nan"
