@@ -268,8 +268,11 @@ struct Side {
 template <class T, class... Others>
 Side matrix_side(Labels axes, const Named<T>& a, const Others&... others) {
   // As they lie in memory: so they most likely merge.
-  std::stable_sort(axes.begin(), axes.end(),
-                   [&](int i, int j) { return std::abs(a.stride(i)) > std::abs(a.stride(j)); });
+  std::sort(axes.begin(), axes.end(), [&](int i, int j) {
+    const auto x = std::abs(a.stride(i));
+    const auto y = std::abs(a.stride(j));
+    return x != y ? x > y : i < j;
+  });
   if (axes.empty() || (a.steps_evenly(axes) && (others.steps_evenly(axes) && ...))) {
     return {axes, {}};
   }

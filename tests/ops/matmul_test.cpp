@@ -17,10 +17,10 @@ using Shapes = std::vector<std::pair<xg::Shape, xg::Shape>>;
 const auto kMatmul = [](const auto& x) { return matmul(x[0], x[1]); };
 
 void expect_matmul_grad(const Shapes& pairs) {
-  for (const auto& [a, b] : pairs) {
-    CAPTURE(test::text(a));
-    CAPTURE(test::text(b));
-    expect_grad("matmul", kMatmul, {numbers(a, 1, -1, 1), numbers(b, 2, -1, 1)});
+  for (const auto& pair : pairs) {
+    CAPTURE(test::text(pair.first));
+    CAPTURE(test::text(pair.second));
+    expect_grad("matmul", kMatmul, {numbers(pair.first, 1, -1, 1), numbers(pair.second, 2, -1, 1)});
   }
 }
 
