@@ -305,9 +305,9 @@ TEST_CASE_TEMPLATE("self-assignment, moved-from and swapped variables", T, float
   x = taken;
   for (int i = 0; i < 10; ++i) x += x;
   CHECK_CLOSE(x, {1024, 2048}, exactly);
-  const auto& same = x;
-  x -= same;
-  x *= same;
+  const auto& itself = x;
+  x -= itself;
+  x *= itself;
   xg::sum(x).backward();
   CHECK_CLOSE(taken.grad(), {0, 0}, exactly);
   // One variable given away twice in a call.
