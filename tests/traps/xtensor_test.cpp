@@ -39,6 +39,11 @@ std::string printed(const E& expression) {
 
 }  // namespace
 
+// xtensor 0.24 compiled as C++20 throws, or gives an empty result, when it reduces over some axes
+// of any array, its own included (g++ 12: `xt::eval(xt::sum(xt::xarray<double>{{1, 2}}, {0}))`).
+constexpr bool kReducesOverAxes =
+    __cplusplus < 202002L || XTENSOR_VERSION_MAJOR > 0 || XTENSOR_VERSION_MINOR > 24;
+
 TEST_CASE_TEMPLATE("value() is an expression that composes with xtensor", T, float, double) {
   using V = Variable<T>;
   const V x({{1, 2, 3}, {4, 5, 6}});
@@ -49,7 +54,7 @@ TEST_CASE_TEMPLATE("value() is an expression that composes with xtensor", T, flo
   const xt::xarray<T> twice = v * T(2) + xt::ones<T>({2, 3});
   CHECK(twice(1, 2) == T(13));
   CHECK(xt::sum(v)() == T(21));
-  CHECK(xt::eval(xt::amax(v, {1}))(1) == T(6));
+  if (kReducesOverAxes) CHECK(xt::eval(xt::amax(v, {1}))(1) == T(6));
   const xt::xarray<T> last = xt::view(v, xt::all(), 2);
   CHECK(last(1) == T(6));
   CHECK_CLOSE(V(xt::exp(v)), xg::exp(x));
@@ -67,7 +72,7 @@ TEST_CASE_TEMPLATE("value() of views prints, reduces and slices as they are", T,
     const auto v = y.value();
     CHECK(printed(v) == printed(want));
     CHECK(xt::sum(v)() == xt::sum(want)());
-    CHECK(xt::eval(xt::sum(v, {0})) == xt::eval(xt::sum(want, {0})));
+    if (kReducesOverAxes) CHECK(xt::eval(xt::sum(v, {0})) == xt::eval(xt::sum(want, {0})));
     CHECK(xt::eval(xt::view(v, 1)) == xt::eval(xt::view(want, 1)));
     CHECK(xt::eval(v + want) == xt::eval(want + want));
     CHECK(v == want);
@@ -148,7 +153,7 @@ TEST_CASE_TEMPLATE("a variable from an expression has memory of its own", T, flo
   CHECK(V(xt::xarray<T>()).shape().empty());
   // A lazy reduction that keeps its axis.
   const xt::xarray<T> m = {{1, 2, 3}, {4, 5, 7}};
-  CHECK_CLOSE(V(xt::amax(m, {1}, xt::keep_dims)), {{3}, {7}}, exactly);
+  if (kReducesOverAxes) CHECK_CLOSE(V(xt::amax(m, {1}, xt::keep_dims)), {{3}, {7}}, exactly);
 }
 
 TEST_CASE("a mask from a boolean expression") {
