@@ -310,11 +310,14 @@ TEST_CASE_TEMPLATE("self-assignment, moved-from and swapped variables", T, float
   x *= itself;
   xg::sum(x).backward();
   CHECK_CLOSE(taken.grad(), {0, 0}, exactly);
-  // One variable given away twice in a call.
+  // Given away and used in one call: the compiler orders the arguments, so either comes first.
   V z({3, 4});
   const V& alias = z;
-  const V w = std::move(z) + alias;
-  CHECK((w.defined() ? w.to_vector() : std::vector<T>{6, 8}) == std::vector<T>{6, 8});
+  try {
+    CHECK_CLOSE(std::move(z) + alias, {6, 8}, exactly);
+  } catch (const xg::GraphError& error) {
+    CHECK(std::string(error.what()).find("[add] undefined variable") == 0);
+  }
 }
 
 TEST_CASE_TEMPLATE("set_value with itself, views of itself and expressions of itself", T, float,
