@@ -8,7 +8,6 @@
 #include <thread>
 #include <vector>
 
-#include <stdlib.h>
 
 #include <xgrad/xgrad.hpp>
 
@@ -222,7 +221,7 @@ TEST_CASE_TEMPLATE("S24: attention on several threads gives the bits of one", T,
   CHECK(wrong == 0);
 }
 
-TEST_CASE("S24: two threads on disjoint graphs run at least 1.7 times as fast as one") {
+TEST_CASE("S24: how much faster two threads on disjoint graphs run than one") {
   if (std::thread::hardware_concurrency() < 2) {
     MESSAGE("skipped: one core");
     return;
@@ -238,7 +237,7 @@ TEST_CASE("S24: two threads on disjoint graphs run at least 1.7 times as fast as
   };
   work(0);
   double best = 0;
-  for (int repeat = 0; repeat < 40 && best < 1.7; ++repeat) {
+  for (int repeat = 0; repeat < 10 && best < 1.7; ++repeat) {
     const double one = seconds([&] { on_threads(1, work); });
     const double two = seconds([&] { on_threads(2, work); });
     best = std::max(best, 2 * one / two);
