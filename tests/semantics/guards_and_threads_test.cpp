@@ -8,7 +8,6 @@
 #include <thread>
 #include <vector>
 
-
 #include <xgrad/xgrad.hpp>
 
 #include "../support/allclose.hpp"
