@@ -39,10 +39,16 @@ std::string printed(const E& expression) {
 
 }  // namespace
 
-// xtensor 0.24 compiled as C++20 throws, or gives an empty result, when it reduces over some axes
-// of any array, its own included (g++ 12: `xt::eval(xt::sum(xt::xarray<double>{{1, 2}}, {0}))`).
-constexpr bool kReducesOverAxes =
-    __cplusplus < 202002L || XTENSOR_VERSION_MAJOR > 0 || XTENSOR_VERSION_MINOR > 24;
+// xtensor 0.24 compiled as C++20, or by clang 19, throws or gives an empty result when it reduces
+// over some axes of any array, its own included.
+const bool kReducesOverAxes = [] {
+  try {
+    const xt::xarray<double> own = {{1, 2}};
+    return xt::eval(xt::sum(own, {0})) == own;
+  } catch (const std::exception&) {
+    return false;
+  }
+}();
 
 TEST_CASE_TEMPLATE("value() is an expression that composes with xtensor", T, float, double) {
   using V = Variable<T>;
