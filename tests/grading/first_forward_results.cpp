@@ -63,9 +63,9 @@ template <class T>
 Attention<T> keys_cut_to_queries(In<T> query, In<T> key, In<T> value, In<T> w_q, In<T> w_k,
                                  In<T> w_v, In<T> w_o, std::int64_t H, const Mask& mask) {
   const std::int64_t Q = extent(query, 1);
-  const auto near_key = slice(key, 1, 0, Q);
-  const auto near_value = slice(value, 1, 0, Q);
-  const auto [q, k, v] = project(query, near_key, near_value, w_q, w_k, w_v, H);
+  const auto first_keys = slice(key, 1, 0, Q);
+  const auto first_values = slice(value, 1, 0, Q);
+  const auto [q, k, v] = project(query, first_keys, first_values, w_q, w_k, w_v, H);
   const auto numbers =
       as_numbers<T>(mask, {q.shape()[0], q.shape()[1], q.shape()[2], key.shape()[1]});
   const auto [heads, weights] = xg::attention_kernel(q, k, v, slice(numbers, 3, 0, Q) != 0);
@@ -76,9 +76,9 @@ Attention<T> keys_cut_to_queries(In<T> query, In<T> key, In<T> value, In<T> w_q,
 template <class T>
 Attention<T> keys_last_dropped(In<T> query, In<T> key, In<T> value, In<T> w_q, In<T> w_k, In<T> w_v,
                                In<T> w_o, std::int64_t H, const Mask& mask) {
-  const auto some_key = slice(key, 1, 0, -1);
-  const auto some_value = slice(value, 1, 0, -1);
-  const auto [q, k, v] = project(query, some_key, some_value, w_q, w_k, w_v, H);
+  const auto fewer_keys = slice(key, 1, 0, -1);
+  const auto fewer_values = slice(value, 1, 0, -1);
+  const auto [q, k, v] = project(query, fewer_keys, fewer_values, w_q, w_k, w_v, H);
   const auto numbers =
       as_numbers<T>(mask, {q.shape()[0], q.shape()[1], q.shape()[2], key.shape()[1]});
   const auto [heads, weights] = xg::attention_kernel(q, k, v, slice(numbers, 3, 0, -1) != 0);
@@ -208,12 +208,9 @@ Attention<T> computed_in_float(In<T> query, In<T> key, In<T> value, In<T> w_q, I
 template <class T>
 Attention<T> inputs_changed(In<T> query, In<T> key, In<T> value, In<T> w_q, In<T> w_k, In<T> w_v,
                             In<T> w_o, std::int64_t H, const Mask& mask) {
-  const auto projected = matmul(query, w_q);
+  const auto [q, k, v] = project(query, key, value, w_q, w_k, w_v, H);
   auto reused = query;
-  if (reused.is_leaf()) reused.set_value(projected.detach());
-  const auto q = split_heads(projected, H);
-  const auto k = split_heads(matmul(key, w_k), H);
-  const auto v = split_heads(matmul(value, w_v), H);
+  if (reused.is_leaf()) reused.set_value(merge_heads(q).detach());
   const auto [heads, weights] = xg::attention_kernel(q, k, v, mask);
   return {matmul(merge_heads(heads), w_o), weights};
 }
