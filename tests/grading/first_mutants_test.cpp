@@ -3,8 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <exception>
-#include <limits>
 #include <set>
 #include <string>
 #include <type_traits>
@@ -187,6 +189,57 @@ std::string gradient_flaw(Function<T> f, const Input& input) {
   return "";
 }
 
+/// What f returns for each input, and what it leaves of the query; nothing where it throws.
+std::vector<std::vector<Variable<double>>> results(Function<double> f) {
+  std::vector<std::vector<Variable<double>>> out;
+  for (const Input& input : inputs()) {
+    const auto x = variables<double>(input);
+    out.emplace_back();
+    try {
+      const auto a = call<double>(f, x, input);
+      out.back() = {a.output, a.weights, x[0]};
+    } catch (const std::exception&) {
+    }
+  }
+  return out;
+}
+
+std::vector<std::vector<Variable<double>>> all_gradients(Function<double> f) {
+  std::vector<std::vector<Variable<double>>> out;
+  for (const Input& input : inputs()) {
+    out.emplace_back();
+    try {
+      out.back() = gradients<double>(f, input);
+    } catch (const std::exception&) {
+    }
+  }
+  return out;
+}
+
+bool alike(const Variable<double>& a, const Variable<double>& b) {
+  if (!a.defined() || !b.defined()) return a.defined() == b.defined();
+  return test::difference(a, b, {1e-12, 1e-12, test::Nan::equals_nan}).empty();
+}
+
+/// The first pair of submissions that nothing tells apart; empty if there is none.
+std::string indistinguishable(
+    const std::vector<Mutant>& mutants,
+    std::vector<std::vector<Variable<double>>> (*what)(Function<double>)) {
+  std::vector<std::vector<std::vector<Variable<double>>>> all;
+  for (const Mutant& mutant : mutants) all.push_back(what(mutant.in_double));
+  for (std::size_t a = 0; a < all.size(); ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      bool same = true;
+      for (std::size_t i = 0; same && i < all[a].size(); ++i) {
+        same = std::equal(all[a][i].begin(), all[a][i].end(), all[b][i].begin(), all[b][i].end(),
+                          alike);
+      }
+      if (same) return std::string(mutants[a].id) + " and " + mutants[b].id;
+    }
+  }
+  return "";
+}
+
 /// Empty if f throws for a number of heads that does not divide D.
 template <class T>
 std::string heads_flaw(Function<T> f) {
@@ -218,7 +271,8 @@ bool shows_in_float(const std::string& id) {
 TEST_CASE("each mistake occurs once") {
   std::set<std::string> ids;
   for (const auto* set : {&mutants::first_forward(), &mutants::first_gradient()}) {
-    for (const Mutant& mutant : *set) CHECK_MESSAGE(ids.insert(mutant.id).second, mutant.id);
+    for (const Mutant& mutant : *set)
+      CHECK_MESSAGE(ids.insert(mutant.id).second, std::string(mutant.id));
   }
   CHECK(mutants::first_forward().size() >= 70);
   CHECK(mutants::first_gradient().size() >= 25);
@@ -228,7 +282,8 @@ TEST_CASE("each mistake occurs once") {
 TEST_CASE_TEMPLATE("unusual but correct submissions have the right values and gradients", T, double,
                    float) {
   for (const Mutant& correct : mutants::correct_but_unusual()) {
-    CAPTURE(correct.id);
+    const std::string id = correct.id;
+    CAPTURE(id);
     CHECK(heads_flaw<T>(function<T>(correct)) == "");
     for (const Input& input : inputs()) {
       CAPTURE(input.what);
@@ -243,9 +298,9 @@ TEST_CASE_TEMPLATE("submissions with a mistake in the values are wrong somewhere
                    float) {
   const std::vector<Input> all = inputs();
   for (const Mutant& mutant : mutants::first_forward()) {
-    CAPTURE(mutant.id);
-    if (std::is_same_v<T, float> && !shows_in_float(mutant.id)) continue;
     const std::string id = mutant.id;
+    CAPTURE(id);
+    if (std::is_same_v<T, float> && !shows_in_float(id)) continue;
     std::string flaws = heads_flaw<T>(function<T>(mutant));
     CHECK((flaws != "") == (id == "heads-unchecked"));
     for (const Input& input : all) flaws += value_flaw<T>(function<T>(mutant), input);
@@ -258,7 +313,8 @@ TEST_CASE_TEMPLATE("submissions with a mistake in the values are wrong somewhere
 TEST_CASE_TEMPLATE("submissions with a mistake in the gradients have the right values", T, double,
                    float) {
   for (const Mutant& mutant : mutants::first_gradient()) {
-    CAPTURE(mutant.id);
+    const std::string id = mutant.id;
+    CAPTURE(id);
     std::string flaws;
     CHECK(heads_flaw<T>(function<T>(mutant)) == "");
     for (const Input& input : inputs()) {
@@ -266,6 +322,11 @@ TEST_CASE_TEMPLATE("submissions with a mistake in the gradients have the right v
       CHECK(value_flaw<T>(function<T>(mutant), input) == "");
       if (input.query_size == 1) flaws += gradient_flaw<T>(function<T>(mutant), input);
     }
-    if (std::is_same_v<T, double> || shows_in_float(mutant.id)) CHECK(flaws != "");
+    if (std::is_same_v<T, double> || shows_in_float(id)) CHECK(flaws != "");
   }
+}
+
+TEST_CASE("every two mistakes differ somewhere") {
+  CHECK(indistinguishable(mutants::first_forward(), results) == "");
+  CHECK(indistinguishable(mutants::first_gradient(), all_gradients) == "");
 }
