@@ -2,6 +2,8 @@
 
 #include <xgrad/ops/kernels/implementation.hpp>
 
+#include <xgrad/ops/kernels/product.hpp>
+
 /// A row whose largest score is infinite: the only score of +inf takes all the weight, and a row of
 /// nothing but -inf has none yet.
 template <class T>
@@ -40,14 +42,14 @@ void softmax_step_kernel(T* scores, std::int64_t rows, std::int64_t n, T* most, 
     }
     Batch<T> total(T(0));
     for_each_vector<T>(n, [&](std::int64_t i, std::int64_t count) {
-      const Batch<T> e = xsimd::exp(load(scores + i, count, -kInfinity<T>) - Batch<T>(next));
+      const Batch<T> e = math::exp(load(scores + i, count, -kInfinity<T>) - Batch<T>(next));
       total += e;
       store(scores + i, e, count);
     });
     T factor = T(1);
     if (old != next) {
-      factor = sizeof(T) == 4 ? T(__builtin_expf(static_cast<float>(old - next)))
-                              : T(__builtin_exp(static_cast<double>(old - next)));
+      math::exp(Batch<T>(old - next)).store_aligned(lanes);
+      factor = lanes[0];
     }
     correction[row] = factor;
     sum[row] = sum[row] * factor + sum_lanes(total);
@@ -67,7 +69,7 @@ void weights_kernel(T* scores, std::int64_t rows, std::int64_t n, const T* most,
     const Batch<T> largest(most[row]);
     const Batch<T> scale(inverse_sum[row]);
     for_each_vector<T>(n, [&](std::int64_t i, std::int64_t count) {
-      store(scores + i, xsimd::exp(load(scores + i, count, T(0)) - largest) * scale, count);
+      store(scores + i, math::exp(load(scores + i, count, T(0)) - largest) * scale, count);
     });
   }
 }
@@ -124,6 +126,6 @@ void dot_rows_kernel(const T* a, std::int64_t a_stride, const T* b, std::int64_t
 }
 
 template <class T>
-constexpr AttentionKernels<T> kAttentionTable = {softmax_step_kernel<T>,   weights_kernel<T>,
-                                                 score_gradient_kernel<T>, hide_kernel<T>,
-                                                 scale_rows_kernel<T>,     dot_rows_kernel<T>};
+constexpr AttentionKernels<T> kAttentionTable = {
+    softmax_step_kernel<T>, weights_kernel<T>,  score_gradient_kernel<T>, hide_kernel<T>,
+    scale_rows_kernel<T>,   dot_rows_kernel<T>, product_kernel<T>};
