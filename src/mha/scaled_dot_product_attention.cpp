@@ -94,6 +94,13 @@ MatrixView<const T> readable(const MatrixView<const T>& m, T* memory) {
   return has_unit_columns(m) ? m : pack(m, memory);
 }
 
+/// Nothing if there is no matrix.
+template <class T>
+void clear(const MatrixView<T>& m) {
+  if (m.data == nullptr) return;
+  for (std::int64_t i = 0; i < m.rows; ++i) std::fill_n(m.data + i * m.row_stride, m.cols, T(0));
+}
+
 /// c = alpha a b + (accumulate ? c : 0)
 template <class T>
 void multiply(double alpha, const MatrixView<const T>& a, const MatrixView<const T>& b,
@@ -316,7 +323,7 @@ class ScaledDotProductAttention final : public Primitive<T> {
         sum[i] = std::numeric_limits<T>::quiet_NaN();
       } else {
         most[i] = 0;
-        std::fill_n(out.data + i * out.row_stride, out.cols, T(0));
+        clear(rows(out, i, 1));
       }
     }
     kernels.scale_rows(out.data, out.row_stride, count, out.cols, sum);
@@ -334,10 +341,12 @@ class ScaledDotProductAttention final : public Primitive<T> {
     const auto out = head<const T>(output, item, h);
     const auto g = head<const T>(array(name(), held[4]), item, h);
     const Rows<const T> row = rows_of_head<const T>(output, item, h);
+    const bool needs_q = gradients[0].has_values();
+    const bool needs_k = gradients[1].has_values();
     const bool needs_v = gradients[2].has_values();
-    const bool needs_scores = gradients[0].has_values() || gradients[1].has_values();
+    const bool needs_scores = needs_q || needs_k;
     const auto gradient = [&](std::size_t i) {
-      return gradients[i].has_values() ? head<T>(gradients[i], item, h) : MatrixView<T>{};
+      return gradients[i].has_values() ? head<T>(gradients[i], item, h) : MatrixView<T>();
     };
     const MatrixView<T> dq = gradient(0);
     const MatrixView<T> dk = gradient(1);
@@ -355,22 +364,28 @@ class ScaledDotProductAttention final : public Primitive<T> {
     T* const q_memory = scratch.take(block_queries * q.cols);
     T* const g_memory = scratch.take(block_queries * v.cols);
 
-    for (const MatrixView<T>& d : {dq, dk, dv}) {
-      for (std::int64_t i = 0; i < d.rows; ++i)
-        std::fill_n(d.data + i * d.row_stride, d.cols, T(0));
-    }
     const bool whole = k.rows <= kBlockKeys;  // a block holds all of a row
     if (!whole) dot_rows(g, out, dot);
     const std::int64_t end = q.rows == 0 ? 0 : sight.reach(q.rows - 1);
+    if (!whole || end == 0) clear(dq);
+    clear(rows(dk, end, dk.rows - end));
+    clear(rows(dv, end, dv.rows - end));
     for (std::int64_t key = 0; key < end; key += kBlockKeys) {
       const std::int64_t keys = std::min(kBlockKeys, end - key);
       const auto k_columns = pack(rows(k, key, keys).transposed(), k_columns_memory);
       const auto v_columns = pack(rows(v, key, keys).transposed(), v_columns_memory);
       const auto k_rows = readable(rows(k, key, keys), k_memory);
+      const auto dk_rows = rows(dk, key, keys);
+      const auto dv_rows = rows(dv, key, keys);
+      bool accumulate = false;
       for (std::int64_t query = 0; query < q.rows; query += kBlockQueries) {
         const std::int64_t queries = std::min(kBlockQueries, q.rows - query);
         const Block block{query, queries, key, keys};
-        if (!sight.sees_any(block)) continue;
+        const auto dq_rows = rows(dq, query, queries);
+        if (!sight.sees_any(block)) {
+          if (whole) clear(dq_rows);
+          continue;
+        }
         const auto q_rows = readable(rows(q, query, queries), q_memory);
         const auto g_rows = readable(rows(g, query, queries), g_memory);
         const MatrixView<T> w{weights, queries, keys, keys, 1};
@@ -379,19 +394,23 @@ class ScaledDotProductAttention final : public Primitive<T> {
         kernels.weights(weights, queries, keys, row.most + query, row.inverse_sum + query);
         sight.hide(block, weights, T(0));
         // [keys,queries] x [queries,Dv] -> [keys,Dv]
-        if (needs_v) multiply(1, read(w).transposed(), g_rows, true, rows(dv, key, keys));
-        if (!needs_scores) continue;
-        const MatrixView<T> s{dweights, queries, keys, keys, 1};
-        // [queries,Dv] x [Dv,keys] -> [queries,keys]
-        multiply(1, g_rows, v_columns, false, s);
-        kernels.score_gradient(weights, dweights, queries, keys, row.most + query,
-                               whole ? nullptr : dot + query);
-        // [queries,keys] x [keys,d] -> [queries,d]
-        if (dq.data != nullptr) multiply(scale_, read(s), k_rows, true, rows(dq, query, queries));
-        // [keys,queries] x [queries,d] -> [keys,d]
-        if (dk.data != nullptr) {
-          multiply(scale_, read(s).transposed(), q_rows, true, rows(dk, key, keys));
+        if (needs_v) multiply(1, read(w).transposed(), g_rows, accumulate, dv_rows);
+        if (needs_scores) {
+          const MatrixView<T> s{dweights, queries, keys, keys, 1};
+          // [queries,Dv] x [Dv,keys] -> [queries,keys]
+          multiply(1, g_rows, v_columns, false, s);
+          kernels.score_gradient(weights, dweights, queries, keys, row.most + query,
+                                 whole ? nullptr : dot + query);
+          // [queries,keys] x [keys,d] -> [queries,d]
+          if (needs_q) multiply(scale_, read(s), k_rows, !whole, dq_rows);
+          // [keys,queries] x [queries,d] -> [keys,d]
+          if (needs_k) multiply(scale_, read(s).transposed(), q_rows, accumulate, dk_rows);
         }
+        accumulate = true;
+      }
+      if (!accumulate) {
+        clear(dk_rows);
+        clear(dv_rows);
       }
     }
   }
@@ -466,8 +485,10 @@ Variable<T> scaled_dot_product_attention(const Variable<T>& q, const Variable<T>
     detail::fail<ArgumentError>(detail::kOp, "scale is not finite", std::to_string(*options.scale),
                                 "a finite number");
   }
-  return detail::attend_in_blocks(q, detail::zero_hidden_keys(k, mask, options.causal),
-                                  detail::zero_hidden_keys(v, mask, options.causal), mask, options);
+  Variable<T> seen_k = k;
+  Variable<T> seen_v = v;
+  detail::zero_hidden_keys(mask, options.causal, seen_k, seen_v);
+  return detail::attend_in_blocks(q, seen_k, seen_v, mask, options);
 }
 
 template Variable<float> scaled_dot_product_attention(const Variable<float>&,

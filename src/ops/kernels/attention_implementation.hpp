@@ -32,9 +32,13 @@ void softmax_step_kernel(T* scores, std::int64_t rows, std::int64_t n, T* most, 
     });
     alignas(64) T lanes[kWidth<T>];
     largest.store_aligned(lanes);
+    for (std::int64_t width = kWidth<T> / 2; width > 0; width /= 2) {
+      for (std::int64_t i = 0; i < width; ++i) {
+        lanes[i] = lanes[i] > lanes[i + width] ? lanes[i] : lanes[i + width];
+      }
+    }
     const T old = most[row];
-    T next = old;
-    for (std::int64_t i = 0; i < kWidth<T>; ++i) next = lanes[i] > next ? lanes[i] : next;
+    const T next = lanes[0] > old ? lanes[0] : old;
     most[row] = next;
     if (next == kInfinity<T> || next == -kInfinity<T>) {
       infinite_softmax_step(scores, n, old, sum + row, correction + row, next);
@@ -46,8 +50,8 @@ void softmax_step_kernel(T* scores, std::int64_t rows, std::int64_t n, T* most, 
       total += e;
       store(scores + i, e, count);
     });
-    T factor = T(1);
-    if (old != next) {
+    T factor = old == next ? T(1) : T(0);
+    if (old != next && old != -kInfinity<T>) {
       math::exp(Batch<T>(old - next)).store_aligned(lanes);
       factor = lanes[0];
     }

@@ -9,6 +9,21 @@ constexpr int kTileRows = 8;
 constexpr int kTileRows = 6;
 #endif
 
+#if defined(__AVX512F__)
+// xsimd 8 has none of its own for AVX-512: its fma is a product and a sum.
+inline Batch<float> multiply_add(Batch<float> x, Batch<float> y, Batch<float> z) {
+  return _mm512_fmadd_ps(x, y, z);
+}
+inline Batch<double> multiply_add(Batch<double> x, Batch<double> y, Batch<double> z) {
+  return _mm512_fmadd_pd(x, y, z);
+}
+#else
+template <class T>
+inline Batch<T> multiply_add(Batch<T> x, Batch<T> y, Batch<T> z) {
+  return xsimd::fma(x, y, z);
+}
+#endif
+
 /// R rows and V vectors of columns; the last one has `count` lanes unless it is whole.
 template <int R, int V, bool kWhole, class T>
 inline void product_tile(const BlockProduct<T>& p, std::int64_t i, std::int64_t j,
@@ -25,7 +40,7 @@ inline void product_tile(const BlockProduct<T>& p, std::int64_t i, std::int64_t 
     right[V - 1] = load(b + (V - 1) * kWidth<T>, kWhole ? kWidth<T> : count);
     for (int r = 0; r < R; ++r) {
       const Batch<T> left(a[r * p.a_row]);
-      for (int v = 0; v < V; ++v) sum[r][v] = xsimd::fma(left, right[v], sum[r][v]);
+      for (int v = 0; v < V; ++v) sum[r][v] = multiply_add(left, right[v], sum[r][v]);
     }
   }
   const Batch<T> alpha(p.alpha);
@@ -53,9 +68,8 @@ void product_kernel(const BlockProduct<T>& p) {
   constexpr std::int64_t width = kWidth<T>;
   std::int64_t j = 0;
   for (; j + 2 * width <= p.cols; j += 2 * width) product_columns<2, true>(p, j, width);
-  if (j + width < p.cols) {
-    product_columns<2, false>(p, j, p.cols - j - width);
-  } else if (j < p.cols) {
-    product_columns<1, false>(p, j, p.cols - j);
-  }
+  const std::int64_t left = p.cols - j;
+  if (left > width) return product_columns<2, false>(p, j, left - width);
+  if (left == width) return product_columns<1, true>(p, j, width);
+  if (left > 0) product_columns<1, false>(p, j, left);
 }
