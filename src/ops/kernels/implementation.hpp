@@ -8,6 +8,8 @@
 
 #include <xgrad/ops/kernels/elementwise.hpp>
 
+#include <xgrad/ops/kernels/reductions.hpp>
+
 /// Sums in blocks, the blocks in double: the error does not grow with n.
 template <class T>
 class BlockSum {
@@ -108,6 +110,13 @@ constexpr Kernels<T> table() {
   t.chain = binary_kernel<T, Chain>;
   t.maximum = binary_kernel<T, Maximum>;
   t.minimum = binary_kernel<T, Minimum>;
+  t.sum = fold<T, Plain<T, Sums>>();
+  t.prod = fold<T, Plain<T, Products>>();
+  t.max = fold<T, Plain<T, Maxima>>();
+  t.min = fold<T, Plain<T, Minima>>();
+  t.sum_centred = fold<T, SumCentred<T>>();
+  t.sum_squares = fold<T, SumSquares<T>>();
+  t.sum_exp = fold<T, SumExp<T>>();
   t.less = compare_kernel<T, Less>;
   t.less_equal = compare_kernel<T, LessEqual>;
   t.equal = compare_kernel<T, Equal>;

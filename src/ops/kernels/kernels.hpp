@@ -25,11 +25,25 @@ using BinaryKernel = void (*)(Operand<T> a, Operand<T> b, T* y, std::int64_t n);
 template <class T>
 using CompareKernel = void (*)(Operand<T> a, Operand<T> b, bool* y, std::int64_t n);
 
+/// A reduction of f(x, centre), by halves within a line.
+template <class T>
+struct Fold {
+  /// Of n > 0 elements.
+  T (*line)(const T* x, std::int64_t n, T centre);
+  /// Of n > 0 rows of `width` elements into one row, one row after another.
+  void (*rows)(const T* x, std::int64_t stride, std::int64_t n, const T* centres, T* result,
+               std::int64_t width);
+  BinaryKernel<T> combine;
+};
+
 template <class T>
 struct Kernels {
   UnaryKernel<T> neg, abs, square, sqrt, relu, exp, log, sigmoid, tanh, erf, gelu, gelu_slope, sin,
       cos;
   BinaryKernel<T> add, sub, mul, div, chain, maximum, minimum;
+  /// Of x; sum_centred of x - centre, sum_squares of its square, and sum_exp of e^(x - centre),
+  /// which is 1 where x is the centre.
+  Fold<T> sum, prod, max, min, sum_centred, sum_squares, sum_exp;
   CompareKernel<T> less, less_equal, equal, not_equal;
   /// y[i] = x[i], at least low and at most high; y may be x.
   void (*clip)(const T* x, T low, T high, T* y, std::int64_t n);
