@@ -12,56 +12,6 @@
 
 namespace xg::detail {
 
-/// The larger of two; NaN wins whatever the order.
-struct Larger {
-  template <class T>
-  T operator()(T a, T b) const {
-    const T ordered = a > b ? a : b;  // b if either is NaN
-    return a != a ? a : ordered;
-  }
-};
-/// The smaller of two; NaN wins whatever the order.
-struct Smaller {
-  template <class T>
-  T operator()(T a, T b) const {
-    const T ordered = a < b ? a : b;  // b if either is NaN
-    return a != a ? a : ordered;
-  }
-};
-
-/// combine over load(x) of a line of n > 0 elements, by halves.
-template <class T, class Combine, class Load>
-T fold_line(const T* x, std::int64_t n, std::int64_t step, Combine combine, Load load) {
-  constexpr std::int64_t kLeaf = 64;
-  if (n > kLeaf) {
-    const std::int64_t half = n <= 2 * kLeaf ? n / 2 : n / 2 / kLeaf * kLeaf;
-    return combine(fold_line(x, half, step, combine, load),
-                   fold_line(x + half * step, n - half, step, combine, load));
-  }
-  if (n < 8) {
-    T sum = load(x[0]);
-    for (std::int64_t i = 1; i < n; ++i) sum = combine(sum, load(x[i * step]));
-    return sum;
-  }
-  // Eight independent chains, which the compiler keeps in one vector.
-  T lane[8];
-  for (int k = 0; k < 8; ++k) lane[k] = load(x[k * step]);
-  std::int64_t i = 8;
-  for (; i + 8 <= n; i += 8) {
-    for (int k = 0; k < 8; ++k) lane[k] = combine(lane[k], load(x[(i + k) * step]));
-  }
-  for (; i < n; ++i) lane[i % 8] = combine(lane[i % 8], load(x[i * step]));
-  for (int width = 4; width > 0; width /= 2) {
-    for (int k = 0; k < width; ++k) lane[k] = combine(lane[k], lane[k + width]);
-  }
-  return lane[0];
-}
-
-template <class T, class Combine>
-T fold_line(const T* x, std::int64_t n, std::int64_t step, Combine combine) {
-  return fold_line(x, n, step, combine, [](T value) { return value; });
-}
-
 /// Folds of more than a kernel takes at once, by halves.
 template <class T>
 class Folder {

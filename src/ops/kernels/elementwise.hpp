@@ -162,17 +162,40 @@ struct Chain {
     return xsimd::select((g == zero) | (d == zero), zero, g * d);
   }
 };
+template <class M, class V>
+inline V pick(M mask, V a, V b) {
+  return xsimd::select(mask, a, b);
+}
+template <class T>
+inline T pick(bool mask, T a, T b) {
+  return mask ? a : b;
+}
+
 /// NaN wins, whatever the order. (xsimd's != is false for NaN in AVX.)
 struct Maximum {
   template <class V>
   V operator()(V a, V b) const {
-    return xsimd::select(a > b, a, xsimd::select(a == a, b, a));
+    return pick(a > b, a, pick(a == a, b, a));
   }
 };
 struct Minimum {
   template <class V>
   V operator()(V a, V b) const {
-    return xsimd::select(a < b, a, xsimd::select(a == a, b, a));
+    return pick(a < b, a, pick(a == a, b, a));
+  }
+};
+
+/// x - centre, and 0 where they are equal, be they infinite.
+struct Shift {
+  template <class V>
+  V operator()(V x, V centre) const {
+    return xsimd::select(x == centre, V(0), x - centre);
+  }
+};
+struct ExpShift {
+  template <class V>
+  V operator()(V x, V centre) const {
+    return math::exp(Shift()(x, centre));
   }
 };
 

@@ -43,9 +43,7 @@ struct SumSquares : Sums {
 };
 template <class T>
 struct SumExp : Sums {
-  static Batch<T> contribution(Batch<T> x, Batch<T> centre) {
-    return xsimd::select(x == centre, Batch<T>(T(1)), math::exp(x - centre));  // not inf - inf
-  }
+  static Batch<T> contribution(Batch<T> x, Batch<T> centre) { return ExpShift()(x, centre); }
   static T filler(T) { return -kInfinity<T>; }
 };
 
@@ -68,20 +66,19 @@ Batch<T> fold_lanes(const T* x, std::int64_t n, T centre) {
   for (; i + kStep <= n; i += kStep) {
     for (int k = 0; k < 4; ++k) lanes[k] = F()(lanes[k], element(i + k * kWidth<T>, kWidth<T>));
   }
-  for_each_vector<T>(n - i, [&](std::int64_t rest, std::int64_t count) {
-    lanes[0] = F()(lanes[0], element(i + rest, count));
-  });
+  for (int k = 0; i < n; ++k, i += kWidth<T>) {
+    lanes[k] = F()(lanes[k], element(i, n - i < kWidth<T> ? n - i : kWidth<T>));
+  }
   return F()(F()(lanes[0], lanes[1]), F()(lanes[2], lanes[3]));
 }
 
 template <class T, class F>
 inline T combine_lanes(Batch<T> x) {
-  alignas(64) T lanes[2 * kWidth<T>] = {};
-  for (std::int64_t width = kWidth<T> / 2; width > 0; width /= 2) {
-    x.store_aligned(lanes);
-    x = F()(x, Batch<T>::load_unaligned(lanes + width));
-  }
+  alignas(64) T lanes[kWidth<T>];
   x.store_aligned(lanes);
+  for (std::int64_t width = kWidth<T> / 2; width > 0; width /= 2) {
+    for (std::int64_t i = 0; i < width; ++i) lanes[i] = F()(lanes[i], lanes[i + width]);
+  }
   return lanes[0];
 }
 

@@ -109,13 +109,3 @@ inline void store_narrow(float* y, Batch<double> value, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) y[i] = static_cast<float>(lanes[i]);
   }
 }
-
-template <class T>
-inline T sum_lanes(Batch<T> x) {
-  alignas(64) T lanes[kWidth<T>];
-  x.store_aligned(lanes);
-  for (std::int64_t width = kWidth<T> / 2; width > 0; width /= 2) {
-    for (std::int64_t i = 0; i < width; ++i) lanes[i] += lanes[i + width];
-  }
-  return lanes[0];
-}
