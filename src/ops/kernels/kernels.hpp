@@ -40,7 +40,7 @@ template <class T>
 struct Kernels {
   UnaryKernel<T> neg, abs, square, sqrt, relu, exp, log, sigmoid, tanh, erf, gelu, gelu_slope, sin,
       cos;
-  BinaryKernel<T> add, sub, mul, div, chain, maximum, minimum;
+  BinaryKernel<T> add, sub, mul, div, pow, chain, maximum, minimum;
   /// x - centre, and 0 where they are equal, be they infinite; and e to that.
   BinaryKernel<T> shift, exp_shift;
   /// Of x; sum_centred of x - centre, sum_squares of its square, and sum_exp of exp_shift.
