@@ -132,7 +132,7 @@ void measure(benchmark::State& state, const std::string& op, std::int64_t n) {
     if (!peers[k].second) continue;
     double once = 1;
     for (int i = 0; i < 5; ++i) once = std::min(once, bench::seconds_per_call(peers[k].second, 1));
-    calls[k] = std::clamp(static_cast<int>(1e-3 / once), 1, 10000);
+    calls[k] = std::clamp(static_cast<int>(2e-4 / once), 1, 10000);
   }
   for ([[maybe_unused]] auto round : state) {
     for (std::size_t k = 0; k < peers.size(); ++k) {
@@ -153,7 +153,7 @@ void measure(benchmark::State& state, const std::string& op, std::int64_t n) {
 
 template <class T>
 void add_benchmarks() {
-  constexpr int kRounds = 21;
+  constexpr int kRounds = 51;
   for (const std::int64_t n : {1000, 10000, 100000, 1000000, 10000000}) {
     for (const auto& operation : operations<T>(bench::kColumns)) {
       const std::string op = operation.first;
