@@ -1,22 +1,38 @@
 #ifndef XGRAD_DISPLAY_HPP
 #define XGRAD_DISPLAY_HPP
 
-/// Rich display in C++ notebook kernels, which find `mime_bundle_repr` by argument-dependent
+/// Rich display by the kernels' own means: they find `mime_bundle_repr` by argument-dependent
 /// lookup.
 
 #include <nlohmann/json.hpp>
 
-#include <xgrad/autograd/display.hpp>
+#include <xgrad/display/charts.hpp>
+#include <xgrad/display/picture.hpp>
 
 namespace xg {
 
-/// {"text/plain": as `<<` prints it, "text/html": a table}
+/// {"text/plain": ..., and each other form that the picture has}
+inline nlohmann::json mime_bundle_repr(const Picture& picture) {
+  nlohmann::json bundle = {{"text/plain", picture.text}};
+  if (!picture.html.empty()) bundle["text/html"] = picture.html;
+  if (!picture.svg.empty()) bundle["image/svg+xml"] = picture.svg;
+  if (!picture.vega_lite.empty()) {
+    bundle["application/vnd.vegalite.v5+json"] = nlohmann::json::parse(picture.vega_lite);
+  }
+  return bundle;
+}
+// One for each type: a template for all of them would be ambiguous with the kernels' own.
 template <class T>
 nlohmann::json mime_bundle_repr(const Variable<T>& x) {
-  return {{"text/plain", detail::display_text(x)}, {"text/html", detail::display_html(x)}};
+  return mime_bundle_repr(picture(x));
 }
-inline nlohmann::json mime_bundle_repr(const Mask& mask) {
-  return {{"text/plain", detail::display_text(mask)}, {"text/html", detail::display_html(mask)}};
+template <class T>
+nlohmann::json mime_bundle_repr(const Attention<T>& attention) {
+  return mime_bundle_repr(picture(attention));
+}
+inline nlohmann::json mime_bundle_repr(const Mask& mask) { return mime_bundle_repr(picture(mask)); }
+inline nlohmann::json mime_bundle_repr(const GradcheckReport& report) {
+  return mime_bundle_repr(picture(report));
 }
 
 }  // namespace xg
