@@ -2,10 +2,12 @@
 #define XGRAD_DISPLAY_HPP
 
 /// Rich display by the kernels' own means: they find `mime_bundle_repr` by argument-dependent
-/// lookup.
+/// lookup. Included in a cell, it also makes `show` draw pictures, where the library that does it
+/// faster is not installed (docs/notebooks.md).
 
 #include <nlohmann/json.hpp>
 
+#include <xgrad/autograd/load_library.hpp>
 #include <xgrad/display/charts.hpp>
 #include <xgrad/display/picture.hpp>
 
@@ -37,4 +39,29 @@ inline nlohmann::json mime_bundle_repr(const GradcheckReport& report) {
 
 }  // namespace xg
 
+#if defined(__CLING__) || defined(__CLANG_REPL__)
+#if __has_include(<xcpp/xdisplay.hpp>)
+
+#include <dlfcn.h>
+#include <xcpp/xdisplay.hpp>
+
+#include <xgrad/display/hook.hpp>
+
+namespace xg::detail {
+
+// By name: this cell may be the one that loads the library.
+inline bool use_kernel_display() {
+  void* const set_display = dlsym(RTLD_DEFAULT, "xgrad_set_display");
+  if (set_display == nullptr) return false;
+  reinterpret_cast<decltype(&xgrad_set_display)>(set_display)(
+      [](const Picture& picture) { xcpp::display(picture); });
+  return true;
+}
+
+inline const bool kernel_display = use_kernel_display();
+
+}  // namespace xg::detail
+
+#endif
+#endif
 #endif

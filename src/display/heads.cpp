@@ -21,9 +21,9 @@ namespace {
 constexpr const char* kOp = "heads";
 constexpr std::int64_t kMaps = 16;
 constexpr std::int64_t kCells = 2500;     // of all maps together
-constexpr std::int64_t kMostText = 12;    // queries and keys of a table of text
+constexpr std::size_t kMostText = 12;     // queries and keys of a table of text
 constexpr std::size_t kMostLetters = 14;  // of a label
-constexpr const char* kColor = "47,116,224";
+constexpr const char* kColor = "#2f74e0";
 
 struct Map {
   std::string title;
@@ -210,8 +210,8 @@ class MapDrawing {
         std::isfinite(weight) ? 0.04 + 0.76 * std::clamp(weight, 0.0, 1.0) : 0.35;
     std::string out = "<rect" + attribute("x", x + 0.5) + attribute("y", y + 0.5) +
                       attribute("width", cell_width_ - 1) + attribute("height", cell_height_ - 1) +
-                      (few_ ? " rx=\"4\"" : " rx=\"1\"") + " fill=\"rgb(" +
-                      (std::isfinite(weight) ? kColor : "200,0,80") + ")\" fill-opacity=\"" +
+                      (few_ ? " rx=\"4\"" : " rx=\"1\"") + " fill=\"" +
+                      (std::isfinite(weight) ? kColor : "#c80050") + "\" fill-opacity=\"" +
                       json_number(std::round(strength * 1000) / 1000) + "\"";
     if (!few_) return out + "/>\n";
     out += "><title>" +
@@ -255,11 +255,9 @@ std::string svg_of(const Maps& maps) {
 }
 
 /// Labels may repeat, so that rows and columns go by number.
-std::string vega_axis(const char* field, const std::vector<std::string>& labels,
-                      const char* orient) {
-  return std::string("{\"field\":\"") + field + "\",\"type\":\"ordinal\",\"title\":\"" + field +
-         "\",\"axis\":{\"orient\":\"" + orient + "\",\"labelExpr\":" + label_expression(labels) +
-         "}}";
+std::string vega_axis(const std::string& field, const std::vector<std::string>& labels) {
+  return R"({"field":")" + field + R"(","type":"ordinal","title":")" + field +
+         R"(","axis":{"labelExpr":)" + label_expression(labels) + "}}";
 }
 
 std::string vega_of(const Maps& maps) {
@@ -269,26 +267,26 @@ std::string vega_of(const Maps& maps) {
     titles.push_back(maps.maps[m].title);
     for (std::size_t r = 0; r < maps.rows.size(); ++r) {
       for (std::size_t c = 0; c < maps.columns.size(); ++c) {
-        values += (values.empty() ? "" : ",") + ("{\"head\":" + text(m)) + ",\"query\":" + text(r) +
-                  ",\"key\":" + text(c) +
-                  ",\"weight\":" + json_number(maps.at(maps.maps[m], r, c)) + "}";
+        if (!values.empty()) values += ",";
+        values += R"({"head":)" + text(m) + R"(,"query":)" + text(r) + R"(,"key":)" + text(c) +
+                  R"(,"weight":)" + json_number(maps.at(maps.maps[m], r, c)) + "}";
       }
     }
   }
-  const char* step = maps.columns.size() <= 8 ? "36" : "14";
-  return "{\"$schema\":\"https://vega.github.io/schema/vega-lite/v5.json\","
-         "\"background\":\"transparent\",\"title\":" +
-         json_string(maps.note) + ",\"data\":{\"values\":[" + values +
-         "]},\"columns\":4,\"facet\":{\"field\":\"head\",\"type\":\"ordinal\",\"title\":null,"
-         "\"header\":{\"labelExpr\":" +
-         label_expression(titles) + "}},\"spec\":{\"width\":{\"step\":" + step +
-         "},\"height\":{\"step\":" + step +
-         "},\"mark\":{\"type\":\"rect\",\"invalid\":null},\"encoding\":{\"x\":" +
-         vega_axis("key", maps.columns, "top") + ",\"y\":" + vega_axis("query", maps.rows, "left") +
-         ",\"color\":{\"field\":\"weight\",\"type\":\"quantitative\",\"scale\":{\"domain\":[0,1],"
-         "\"clamp\":true,\"range\":[\"rgba(" +
-         kColor + ",0.04)\",\"rgba(" + kColor +
-         ",1)\"]}},\"tooltip\":[{\"field\":\"weight\",\"type\":\"quantitative\"}]}}}";
+  const std::string step = maps.columns.size() <= 8 ? "36" : "14";
+  return R"({"$schema":"https://vega.github.io/schema/vega-lite/v5.json",)"
+         R"("background":"transparent","title":)" +
+         json_string(maps.note) + R"(,"data":{"values":[)" + values +
+         R"(]},"columns":4,"facet":{"field":"head","type":"ordinal","title":null,)"
+         R"("header":{"labelExpr":)" +
+         label_expression(titles) + R"(}},"spec":{"width":{"step":)" + step +
+         R"(},"height":{"step":)" + step +
+         R"(},"mark":{"type":"rect","invalid":null},"encoding":{"x":)" +
+         vega_axis("key", maps.columns) + R"(,"y":)" + vega_axis("query", maps.rows) +
+         R"(,"color":{"field":"weight","type":"quantitative","scale":{"domain":[0,1],)"
+         R"("clamp":true,"interpolate":"rgb","range":[")" +
+         kColor + R"(0a",")" + kColor +
+         R"(ff"]}},"tooltip":{"field":"weight","type":"quantitative"}}}})";
 }
 
 }  // namespace
@@ -303,11 +301,11 @@ Picture heads(const Variable<T>& weights, const std::vector<std::string>& querie
                              "(Q, K), (H, Q, K) or (B, H, Q, K)");
   }
   Picture out;
-  out.text = detail::display_text(weights);
+  out.text = "attention weights" + detail::facts(weights);
   if (!values.has_values()) return out;
   const detail::Maps maps = detail::gather(values, queries, keys);
   if (maps.maps.empty()) return out;
-  const auto most = static_cast<std::size_t>(detail::kMostText);
+  const std::size_t most = detail::kMostText;
   if (maps.note.empty() && maps.rows.size() <= most && maps.columns.size() <= most) {
     out.text = detail::text_tables(maps);
   }

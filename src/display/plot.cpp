@@ -132,8 +132,9 @@ struct Bounds {
   bool empty() const { return low > high; }
 };
 
-std::string gap_note(const Line& line) {
-  return line.gaps == 0 ? std::string() : ", " + text(line.gaps) + " not finite";
+std::string with_gaps(const std::string& before, const Line& line) {
+  if (line.gaps == 0) return before;
+  return before + (before.empty() ? "" : ", ") + text(line.gaps) + " not finite";
 }
 
 /// The curve in a row of blocks.
@@ -170,8 +171,10 @@ std::string text_of(const std::vector<Line>& lines, const Bounds& bounds,
       out += "no values";
       continue;
     }
-    out += sparkline(line, bounds) + "  " + number(line.points.front().value, 3) + " \u2192 " +
-           number(line.points.back().value, 3) + gap_note(line);
+    out += sparkline(line, bounds) + "  " +
+           with_gaps(number(line.points.front().value, 3) + " \u2192 " +
+                         number(line.points.back().value, 3),
+                     line);
   }
   return out;
 }
@@ -200,7 +203,7 @@ std::string svg_of(const std::vector<Line>& lines, const Bounds& bounds, const s
   }
   double legend_x = 8;
   for (std::size_t n = 0; n < lines.size(); ++n) {
-    const std::string label = lines[n].name + gap_note(lines[n]);
+    const std::string label = with_gaps(lines[n].name, lines[n]);
     if (label.empty()) continue;
     const double width = 40 + kLetter * double(letters(label));
     if (legend_x > 8 && legend_x + width > kRight) {
@@ -272,22 +275,20 @@ std::string vega_of(const std::vector<Line>& lines, const std::string& title) {
     numbers += (n == 0 ? "" : ",") + text(n);
     colors += (n == 0 ? "" : ",") + json_string(kColors[n % kColorCount]);
     for (const Point& point : lines[n].points) {
-      values += (values.empty() ? "" : ",") + ("{\"series\":" + text(n)) +
-                ",\"step\":" + text(point.step) + ",\"value\":" + json_number(point.value) + "}";
+      if (!values.empty()) values += ",";
+      values += R"({"series":)" + text(n) + R"(,"step":)" + text(point.step) + R"(,"value":)" +
+                json_number(point.value) + "}";
     }
   }
-  return "{\"$schema\":\"https://vega.github.io/schema/vega-lite/v5.json\","
-         "\"background\":\"transparent\",\"width\":480,\"height\":220,\"title\":" +
-         json_string(title) + ",\"data\":{\"values\":[" + values +
-         "]},\"mark\":{\"type\":\"line\",\"tooltip\":true},\"encoding\":{"
-         "\"x\":{\"field\":\"step\",\"type\":\"quantitative\"},"
-         "\"y\":{\"field\":\"value\",\"type\":\"quantitative\",\"title\":null,"
-         "\"scale\":{\"zero\":false}},"
-         "\"color\":{\"field\":\"series\",\"type\":\"nominal\",\"scale\":{\"domain\":[" +
-         numbers + "],\"range\":[" + colors + "]},\"legend\":" +
-         (named ? "{\"title\":null,\"labelExpr\":" + label_expression(names) + "}"
-                : std::string("null")) +
-         "}}}";
+  return R"({"$schema":"https://vega.github.io/schema/vega-lite/v5.json",)"
+         R"("background":"transparent","width":480,"height":220,"title":)" +
+         json_string(title) + R"(,"data":{"values":[)" + values +
+         R"(]},"mark":{"type":"line","tooltip":true},"encoding":{)"
+         R"("x":{"field":"step","type":"quantitative"},)"
+         R"("y":{"field":"value","type":"quantitative","title":null,"scale":{"zero":false}},)"
+         R"("color":{"field":"series","type":"nominal","scale":{"domain":[)" +
+         numbers + R"(],"range":[)" + colors + R"(]},"legend":)" +
+         (named ? R"({"title":null,"labelExpr":)" + label_expression(names) + "}" : "null") + "}}}";
 }
 
 }  // namespace

@@ -16,6 +16,10 @@ namespace detail {
 namespace {
 
 constexpr std::int64_t kTables = 16;  // matrices of an array with more than two axes
+constexpr std::int64_t kMost = 16;    // an axis of a table up to so long is shown whole,
+constexpr std::int64_t kEdge = 6;     // a longer one by so many at either end
+constexpr std::int64_t kMostGrid = 64;
+constexpr std::int64_t kEdgeGrid = 24;
 
 /// The indices shown of an axis: all, or so many at either end and -1 for the gap.
 std::vector<std::int64_t> shown(std::int64_t extent, std::int64_t most, std::int64_t edge) {
@@ -34,9 +38,6 @@ std::vector<std::int64_t> shown(std::int64_t extent, std::int64_t most, std::int
 /// text colour stays readable.
 template <class T>
 struct NumberCells {
-  static constexpr std::int64_t kMost = 16;
-  static constexpr std::int64_t kEdge = 6;
-
   explicit NumberCells(const Array<T>& values) : scale(largest(values, 0, values.data())) {}
 
   static double largest(const Array<T>& values, std::size_t axis, const T* at) {
@@ -62,27 +63,13 @@ struct NumberCells {
   double scale;
 };
 
-struct MaskCells {
-  static constexpr std::int64_t kMost = 40;
-  static constexpr std::int64_t kEdge = 18;
-
-  explicit MaskCells(const Array<bool>&) {}
-
-  std::string operator()(bool visible) const {
-    return std::string("<td title=\"") + (visible ? "visible" : "hidden") +
-           "\" style=\"padding:0;width:15px;height:15px;border:1px solid rgba(128,128,128,.5);"
-           "background:" +
-           (visible ? "rgba(40,120,230,.65)" : "transparent") + "\"></td>";
-  }
-};
-
-template <class Cells, class T>
-void add_table(std::string& out, const Cells& cell, const T* at, std::int64_t rows,
+template <class T>
+void add_table(const NumberCells<T>& cell, std::string& out, const T* at, std::int64_t rows,
                std::int64_t row_stride, std::int64_t columns, std::int64_t column_stride) {
   out += "<table style=\"border-collapse:collapse;margin:.3em 0;font:12px monospace\">";
-  for (std::int64_t i : shown(rows, Cells::kMost, Cells::kEdge)) {
+  for (std::int64_t i : shown(rows, kMost, kEdge)) {
     out += "<tr style=\"background:transparent\">";
-    for (std::int64_t j : shown(columns, Cells::kMost, Cells::kEdge)) {
+    for (std::int64_t j : shown(columns, kMost, kEdge)) {
       if (i < 0 || j < 0) {
         out += "<td style=\"padding:0 4px;text-align:center\">&hellip;</td>";
       } else {
@@ -94,18 +81,53 @@ void add_table(std::string& out, const Cells& cell, const T* at, std::int64_t ro
   out += "</table>";
 }
 
-template <class Cells, class T>
-std::string tables(const Array<T>& values) {
+/// Filled squares for what is visible, and empty ones.
+void add_grid(std::string& out, const bool* at, std::int64_t rows, std::int64_t row_stride,
+              std::int64_t columns, std::int64_t column_stride) {
+  const std::vector<std::int64_t> down = shown(rows, kMostGrid, kEdgeGrid);
+  const std::vector<std::int64_t> across = shown(columns, kMostGrid, kEdgeGrid);
+  const std::int64_t size = down.size() > 24 || across.size() > 24 ? 7 : 13;
+  const std::int64_t width = size * static_cast<std::int64_t>(across.size());
+  const std::int64_t height = size * static_cast<std::int64_t>(down.size());
+  const std::string square = "h" + text(size) + "v" + text(size) + "h-" + text(size) + "z";
+  std::string filled;
+  std::string gaps;
+  std::string lines;
+  for (std::size_t r = 0; r <= down.size(); ++r) {
+    const std::string y = text(std::int64_t(r) * size);
+    lines += "M0 " + y + "h" + text(width);
+    for (std::size_t c = 0; r < down.size() && c < across.size(); ++c) {
+      const std::string at_cell = "M" + text(std::int64_t(c) * size) + " " + y;
+      if (down[r] < 0 || across[c] < 0) {
+        gaps += at_cell + "m3 3h1v1h-1z";
+      } else if (at[down[r] * row_stride + across[c] * column_stride]) {
+        filled += at_cell + square;
+      }
+    }
+  }
+  for (std::size_t c = 0; c <= across.size(); ++c) {
+    lines += "M" + text(std::int64_t(c) * size) + " 0v" + text(height);
+  }
+  out += "<svg width=\"" + text(width + 1) + "\" height=\"" + text(height + 1) +
+         "\" viewBox=\"-.5 -.5 " + text(width + 1) + " " + text(height + 1) +
+         "\" style=\"display:block;margin:.3em 0\">"
+         "<path fill=\"rgb(40,120,230)\" fill-opacity=\".7\" d=\"" +
+         filled + "\"/><path stroke=\"currentColor\" stroke-opacity=\".25\" d=\"" + lines +
+         "\"/><path fill=\"currentColor\" d=\"" + gaps + "\"/></svg>";
+}
+
+/// Calls add(out, first, rows, row_stride, columns, column_stride) for each matrix.
+template <class T, class F>
+std::string matrices(const Array<T>& values, F add) {
   const std::size_t dim = values.dim();
   const std::int64_t rows = dim < 2 ? 1 : values.extent(dim - 2);
   const std::int64_t row_stride = dim < 2 ? 0 : values.stride(dim - 2);
   const std::int64_t columns = dim < 1 ? 1 : values.extent(dim - 1);
   const std::int64_t column_stride = dim < 1 ? 0 : values.stride(dim - 1);
-  const Cells cell(values);
   std::string out;
   Extents index(dim < 2 ? 0 : dim - 2);
-  for (std::int64_t shown_tables = 0;; ++shown_tables) {
-    if (shown_tables == kTables) {
+  for (std::int64_t n = 0;; ++n) {
+    if (n == kTables) {
       out += "<div>&hellip;</div>";
       return out;
     }
@@ -116,16 +138,19 @@ std::string tables(const Array<T>& values) {
       label += text(index[axis]) + ", ";
     }
     if (!label.empty()) out += "<div>[" + label + ":, :]</div>";
-    add_table(out, cell, at, rows, row_stride, columns, column_stride);
+    add(out, at, rows, row_stride, columns, column_stride);
     std::size_t axis = index.size();
     while (axis > 0 && ++index[axis - 1] == values.extent(axis - 1)) index[--axis] = 0;
     if (axis == 0) return out;
   }
 }
 
-template <class Cells, class T>
-std::string column(const std::string& title, const Array<T>& values) {
-  return "<div>" + title + tables<Cells>(values) + "</div>";
+template <class T>
+std::string tables(const std::string& title, const Array<T>& values) {
+  if (!values.has_values() || values.size() == 0) return {};
+  const NumberCells<T> cell(values);
+  return "<div>" + title + matrices(values, [&](auto&... matrix) { add_table(cell, matrix...); }) +
+         "</div>";
 }
 
 /// Columns side by side under what is said of x.
@@ -137,29 +162,21 @@ std::string page(const X& x, const std::string& columns) {
   return out + "<div style=\"display:flex;flex-wrap:wrap;gap:0 2em\">" + columns + "</div></div>";
 }
 
-template <class T>
-bool can_be_shown(const Array<T>& values) {
-  return values.has_values() && values.size() > 0;
-}
-
 }  // namespace
 }  // namespace detail
 
 template <class T>
 Picture picture(const Variable<T>& x) {
-  using Cells = detail::NumberCells<T>;
   Picture out;
   out.text = detail::display_text(x);
   std::string columns;
   if (x.defined()) {
-    const detail::Array<T>& values = detail::Access::state(x)->values;
     const Variable<T> gradient = x.grad();
-    const bool both = gradient.defined();
-    if (detail::can_be_shown(values)) columns = detail::column<Cells>(both ? "values" : "", values);
-    if (both) {
-      const detail::Array<T>& slopes = detail::Access::state(gradient)->values;
-      out.text += "\ngradient\n" + detail::array_text(slopes);
-      if (detail::can_be_shown(slopes)) columns += detail::column<Cells>("gradient", slopes);
+    columns = detail::tables(gradient.defined() ? "values" : "", detail::Access::state(x)->values);
+    if (gradient.defined()) {
+      const detail::Array<T>& values = detail::Access::state(gradient)->values;
+      out.text += "\ngradient\n" + detail::array_text(values);
+      columns += detail::tables("gradient", values);
     }
   }
   out.html = detail::page(x, columns);
@@ -171,12 +188,11 @@ template Picture picture(const Variable<double>&);
 Picture picture(const Mask& mask) {
   Picture out;
   out.text = detail::display_text(mask);
-  std::string columns;
-  if (mask.defined()) {
-    const detail::Array<bool>& values = *detail::Access::values(mask);
-    if (detail::can_be_shown(values)) columns = detail::column<detail::MaskCells>("", values);
+  std::string grids;
+  if (mask.defined() && detail::Access::values(mask)->size() > 0) {
+    grids = "<div>" + detail::matrices(*detail::Access::values(mask), detail::add_grid) + "</div>";
   }
-  out.html = detail::page(mask, columns);
+  out.html = detail::page(mask, grids);
   return out;
 }
 

@@ -120,7 +120,7 @@ TEST_CASE("the mime bundle has a text and a table") {
   CHECK_NOTHROW((void)mime_bundle_repr(x).dump());
 
   const std::string mask = mime_bundle_repr(Mask{{true, false}})["text/html"];
-  CHECK(mask.find("title=\"visible\"") != std::string::npos);
+  CHECK(mask.find("fill-opacity=\".7\" d=\"M0 0h13v13h-13z\"/>") != std::string::npos);
   CHECK(mime_bundle_repr(Variable<float>())["text/plain"] == "Variable<float> (undefined)");
   CHECK_NOTHROW((void)mime_bundle_repr(xg::zeros<float>({2, 0, 3})));
 }
