@@ -45,7 +45,7 @@ def mathml(formula, display):
 
 class Renderer(mistune.HTMLRenderer):
     def block_code(self, code, info=None):
-        return highlighted(code) + "\n"
+        return f"{highlighted(code)}\n" if info == "cpp" else super().block_code(code, info)
 
     def link(self, text, url, title=None):
         return super().link(text, re.sub(r"^([\w-]+)\.ipynb$", r"\1.html", url), title)
