@@ -283,13 +283,12 @@ std::string vega_of(const Maps& maps) {
          R"(]},"columns":4,"facet":{"field":"head","type":"ordinal","title":null,)"
          R"("header":{"labelExpr":)" +
          label_expression(titles) + R"(}},"spec":{"width":{"step":)" + step +
-         R"(},"height":{"step":)" + step +
-         R"(},"mark":{"type":"rect","invalid":null},"encoding":{"x":)" +
-         vega_axis("key", maps.columns) + R"(,"y":)" + vega_axis("query", maps.rows) +
-         R"(,"color":{"field":"weight","type":"quantitative","scale":{"domain":[0,1],)"
-         R"("clamp":true,"interpolate":"rgb","range":[")" +
-         kColor + R"(0a",")" + kColor +
-         R"(ff"]}},"tooltip":{"field":"weight","type":"quantitative"}}}})";
+         R"(},"height":{"step":)" + step + R"(},"mark":{"type":"rect","invalid":null,"color":")" +
+         kColor + R"("},"encoding":{"x":)" + vega_axis("key", maps.columns) + R"(,"y":)" +
+         vega_axis("query", maps.rows) +
+         R"(,"opacity":{"field":"weight","type":"quantitative",)"
+         R"("scale":{"domain":[0,1],"clamp":true,"range":[0.03,1]}},)"
+         R"("tooltip":{"field":"weight","type":"quantitative"}}}})";
 }
 
 }  // namespace
