@@ -3,7 +3,8 @@
 
 What a cell must print is the output stored in the notebook: text exactly, numbers to a relative
 1e-6 whatever spaces align them, displays by their text/plain form and their mime types. A cell fails, too, if it does not
-compile or an exception leaves it; a cell that is about an error catches the exception and prints it.
+compile or an exception leaves it. Where the notebook stores an error output, the cell must fail
+instead, with a message that holds the stored one.
 """
 
 import argparse
@@ -80,10 +81,17 @@ def same_text(got, want):
             and all(map(same_number, got[1::2], want[1::2])))
 
 
-def failure_of(result, want):
-    got = transcript(result.outputs)
-    if not result.ok:
-        return f"error:\n{result.errors or got}"
+def stored_errors(cell):
+    return [output for output in cell["outputs"] if output["output_type"] == "error"]
+
+
+def failure_of(result, cell):
+    got, want = transcript(result.outputs), transcript(cell["outputs"])
+    errors = [error["evalue"] for error in stored_errors(cell)]
+    if result.ok and errors:
+        return f"no error, expected:\n{errors[0]}"
+    if not result.ok and not (errors and errors[0] in result.errors):
+        return "\n".join(["error:", (result.errors or got).rstrip(), *[f"expected: {text}" for text in errors]])
     if not same_text(got, want):
         return f"the output differs\n--- got\n{got}\n--- expected\n{want}\n{result.errors}"
     return ""
@@ -132,10 +140,10 @@ def run(path, engine_name, args):
             death = f"not run: the engine died in cell {number}"
             continue
         test.seconds = result.seconds
-        if args.update and result.ok:
-            cell["outputs"] = [as_saved(output) for output in result.outputs]
+        if args.update and result.ok != bool(stored_errors(cell)):
+            cell["outputs"] = [*map(as_saved, result.outputs), *stored_errors(cell)]
             cell["execution_count"] = number
-        test.failure = failure_of(result, transcript(cell["outputs"]))
+        test.failure = failure_of(result, cell)
     engine.close()
     if args.update:
         text = json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True)  # as Jupyter saves
