@@ -97,6 +97,7 @@ struct Axis {
   double step;
 
   Axis(double lowest, double highest) : low(lowest), high(highest) {
+    if (low > 0 && low < high / 5) low = 0;
     if (low == high) {
       const double margin = low == 0 ? 1 : std::abs(low) / 10;
       low = std::max(low - margin, std::numeric_limits<double>::lowest());
