@@ -32,11 +32,13 @@ ENGINES = installed_engines()
 
 
 def run(engine, cells):
-    """Runs cells, given as (source, expected output), and returns their failures, '' for none."""
+    """Runs cells, given as (source, expected output[, expected error]), and returns their failures,
+    '' for none."""
     notebook = {"cells": [
         {"cell_type": "code", "metadata": {}, "source": source,
-         "outputs": [{"output_type": "stream", "name": "stdout", "text": want}]}
-        for source, want in cells]}
+         "outputs": [{"output_type": "stream", "name": "stdout", "text": want},
+                     *[{"output_type": "error", "evalue": text} for text in error]]}
+        for source, want, *error in cells]}
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "test.ipynb")
         path.write_text(json.dumps(notebook), encoding="utf-8")
@@ -175,6 +177,15 @@ class Engines(unittest.TestCase):
             ("try {\n  throw std::runtime_error(\"caught\");\n} catch (const std::exception& e) {\n"
              "  std::cout << e.what() << std::endl;\n}", "caught\n"),
         ], ["", "error", "escaped", "missing", ""])
+
+    def test_a_cell_with_a_stored_error_must_fail_with_it(self):
+        self.check([
+            ("#include <iostream>\n#include <stdexcept>", ""),
+            ("std::cout << \"before\\n\";\nthrow std::runtime_error(\"escaped\");", "before\n", "escaped"),
+            ("throw std::runtime_error(\"escaped\");", "", "another"),
+            ("int broken = missing;", "", "undeclared identifier 'missing'"),
+            ("int fine = 1;", "", "an error"),
+        ], ["", "", "expected: another", "", "no error, expected:\nan error"])
 
     def test_a_dead_engine_fails_its_cell_and_the_rest(self):
         self.check([
