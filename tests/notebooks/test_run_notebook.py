@@ -122,6 +122,18 @@ class Programs(unittest.TestCase):
         self.assertIn("not run", failures[2])
 
 
+class Notebooks(unittest.TestCase):
+    def test_no_lambda_stands_in_a_top_level_statement(self):
+        # clang-repl dies of it, but only now and then.
+        self.assertTrue(program.has_lambda("check([](int x) { return x; });"))
+        self.assertFalse(program.has_lambda("v[0] = f(1)[2];"))
+        for path in (HERE / "../../notebooks").glob("*.ipynb"):
+            for step in run_notebook.steps_of(run_notebook.load(path)):
+                for item in program.split_items(step.source):
+                    with self.subTest(notebook=path.name, cell=step.name, item=item):
+                        self.assertTrue(program.is_declaration(item) or not program.has_lambda(item))
+
+
 class Answers(unittest.TestCase):
     def test_an_answer_runs_in_its_place_and_must_be_right(self):
         text = ("<details><summary>Solution</summary>\n\nTwice:\n\n```cpp\nanswer({});\n```\n\n"
