@@ -33,7 +33,10 @@ def highlighted(code):
 
 
 def mathml(formula, display):
+    formula = re.sub(r"\\(begin|end)\{aligned\}", r"\\\1{align*}", formula)  # which it knows
     text = latex2mathml.converter.convert(formula, display=display)
+    if re.search(r"<m\w+>(&<|\\)", text):
+        sys.exit(f"cannot convert {formula}")
     # What the converter gets wrong for browsers: infinity is no operator, a minus after an operator
     # is a sign, and the letters of a name are one word.
     text = text.replace("<mo>&#x0221E;</mo>", "<mi>&#x0221E;</mi>")
