@@ -289,7 +289,7 @@ std::string vega_of(const std::vector<Line>& lines, const std::string& title) {
          R"("background":"transparent","width":480,"height":220,"title":)" +
          json_string(title) + R"(,"data":{"values":[)" + values +
          R"(]},"mark":{"type":"line","tooltip":true},"encoding":{)"
-         R"("x":{"field":"step","type":"quantitative"},)"
+         R"("x":{"field":"step","type":"quantitative","axis":{"tickMinStep":1}},)"
          R"("y":{"field":"value","type":"quantitative","title":null,"scale":{"zero":false}},)"
          R"("color":{"field":"series","type":"nominal","scale":{"domain":[)" +
          numbers + R"(],"range":[)" + colors + R"(]},"legend":)" +
