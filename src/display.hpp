@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <xgrad/autograd/display.hpp>
+#include <xgrad/grading/report.hpp>
 
 namespace xg {
 
@@ -17,6 +18,10 @@ nlohmann::json mime_bundle_repr(const Variable<T>& x) {
 }
 inline nlohmann::json mime_bundle_repr(const Mask& mask) {
   return {{"text/plain", detail::display_text(mask)}, {"text/html", detail::display_html(mask)}};
+}
+/// {"text/plain": to_string(), "text/html": to_html()}
+inline nlohmann::json mime_bundle_repr(const GradeReport& report) {
+  return {{"text/plain", report.to_string()}, {"text/html", report.to_html()}};
 }
 
 }  // namespace xg

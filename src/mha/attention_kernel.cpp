@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include <xgrad/autograd/primitive.hpp>
+#include <xgrad/mha/calls.hpp>
 #include <xgrad/mha/hidden_keys.hpp>
 #include <xgrad/ops/matmul.hpp>
 #include <xgrad/ops/softmax.hpp>
@@ -56,6 +57,7 @@ template Attention<double> attend(const Variable<double>&, const Variable<double
 template <class T>
 Attention<T> attention_kernel(const Variable<T>& q, const Variable<T>& k, const Variable<T>& v,
                               const Mask& mask) {
+  detail::count_call(detail::Called::attention_kernel);
   check_shapes(q, k, v, mask);
   return detail::attend(q, detail::zero_hidden_keys(k, mask), detail::zero_hidden_keys(v, mask),
                         mask);
