@@ -46,9 +46,10 @@ class AttentionStep {
 
 extern "C" void openblas_set_num_threads(int);
 
-/// usage: attention [THREADS OF OPENBLAS]
+/// usage: attention [THREADS]
 int main(int argc, char** argv) {
-  openblas_set_num_threads(argc > 1 ? std::atoi(argv[1]) : 1);
+  openblas_set_num_threads(1);
+  xg::set_num_threads(argc > 1 ? std::atoi(argv[1]) : 1);
   const bench::Size sizes[] = {{1, 2, 3, 4, 2},       {2, 16, 16, 64, 4},
                                {4, 128, 128, 256, 8}, {8, 128, 128, 512, 8},
                                {2, 512, 512, 512, 8}, {1, 2048, 2048, 512, 8}};

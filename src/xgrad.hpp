@@ -14,6 +14,7 @@
 #include <xgrad/autograd/lists.hpp>
 #include <xgrad/autograd/load_library.hpp>
 #include <xgrad/autograd/op.hpp>
+#include <xgrad/autograd/threads.hpp>
 #include <xgrad/autograd/variable.hpp>
 #include <xgrad/io/npy.hpp>
 #include <xgrad/io/npz.hpp>

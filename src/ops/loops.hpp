@@ -44,6 +44,23 @@ struct LoopNest {
     return false;
   }
 
+  std::int64_t positions() const noexcept {
+    std::int64_t product = 1;
+    for (std::size_t i = 0; i < axes; ++i) product *= extent[i];
+    return product;
+  }
+
+  /// Where each operand lies at one of the positions, counted with the last axis fastest.
+  std::array<std::int64_t, N> offsets(std::int64_t position) const noexcept {
+    std::array<std::int64_t, N> at{};
+    for (std::size_t i = axes; i-- > 0;) {
+      const std::int64_t index = position % extent[i];
+      position /= extent[i];
+      for (std::size_t k = 0; k < N; ++k) at[k] += index * stride[k][i];
+    }
+    return at;
+  }
+
   /// Calls `inner(offsets)` for every position of the outer axes; the last axis is the caller's.
   template <class Inner>
   void for_each_row(Inner inner) const {

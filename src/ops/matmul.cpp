@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include <xgrad/autograd/primitive.hpp>
+#include <xgrad/autograd/thread_pool.hpp>
+#include <xgrad/ops/blas_threads.hpp>
 #include <xgrad/ops/broadcast.hpp>
 #include <xgrad/ops/gemm.hpp>
 #include <xgrad/ops/loops.hpp>
@@ -55,6 +58,63 @@ bool absorb(const BatchAxis& axis, MatrixView<const T>& a, MatrixView<const T>& 
   return true;
 }
 
+// In multiply-adds. Below the first, OpenBLAS uses one thread by itself; a range below the second
+// costs more to hand to a thread than it saves.
+constexpr double kLeastForBlasThreads = 1 << 15;
+constexpr double kLeastRange = 1 << 18;
+// A range of rows packs the whole other operand.
+constexpr std::int64_t kLeastRows = 128;
+
+/// How many parts of so much work make a range.
+std::int64_t parts_in_range(double work) {
+  return static_cast<std::int64_t>(kLeastRange / std::max(work, 1.0)) + 1;
+}
+
+template <class T>
+struct Product {
+  MatrixView<const T> a, b;
+  MatrixView<T> c;
+
+  /// c^T = b^T a^T
+  Product transposed() const { return {b.transposed(), a.transposed(), c.transposed()}; }
+};
+
+/// c = alpha a b at each position of the nest: several products at a time, or a part of the rows.
+template <class T>
+void share_out(T alpha, const Product<T>& first, const LoopNest<3>& nest, bool summed) {
+  const std::int64_t products = nest.positions();
+  const double work = static_cast<double>(first.c.rows) * static_cast<double>(first.a.cols) *
+                      static_cast<double>(first.c.cols);
+  std::optional<BlasOnOneThread> guard;
+  if (work >= kLeastForBlasThreads) guard.emplace();
+  const auto at = [&](std::int64_t i) {
+    const auto offset = nest.offsets(i);
+    Product<T> p = first;
+    p.c.data += offset[0];
+    p.a.data += offset[1];
+    p.b.data += offset[2];
+    return p;
+  };
+  if (!summed && products >= num_threads()) {
+    parallel_ranges(products, parts_in_range(work), 1, [&](std::int64_t i, std::int64_t end) {
+      for (; i < end; ++i) {
+        const Product<T> p = at(i);
+        gemm(alpha, p.a, p.b, false, p.c);
+      }
+    });
+    return;
+  }
+  for (std::int64_t i = 0; i < products; ++i) {
+    const Product<T> p = first.c.cols > first.c.rows ? at(i).transposed() : at(i);
+    const auto inner = static_cast<double>(p.a.cols);
+    const std::int64_t least =
+        std::max(kLeastRows, parts_in_range(inner * static_cast<double>(p.c.cols)));
+    parallel_ranges(p.c.rows, least, 16, [&](std::int64_t begin, std::int64_t end) {
+      gemm(alpha, p.a.rows_from(begin, end), p.b, summed, p.c.rows_from(begin, end));
+    });
+  }
+}
+
 /// out = alpha a b, summed over the batch axes that `out` does not have.
 template <class T>
 void multiply(T alpha, const Array<T>& a, const Array<T>& b, Array<T>& out) {
@@ -89,18 +149,7 @@ void multiply(T alpha, const Array<T>& a, const Array<T>& b, Array<T>& out) {
   }
   const LoopNest<3> nest(extent_left, {c_left, a_left, b_left});
   if (summed || nest.empty()) std::fill_n(out.data(), out.size(), T(0));
-  const std::size_t inner = nest.axes - 1;
-  nest.for_each_row([&](const std::array<std::int64_t, 3>& at) {
-    for (std::int64_t i = 0; i < nest.extent[inner]; ++i) {
-      MatrixView<const T> left = x;
-      MatrixView<const T> right = y;
-      MatrixView<T> result = z;
-      result.data += at[0] + i * nest.stride[0][inner];
-      left.data += at[1] + i * nest.stride[1][inner];
-      right.data += at[2] + i * nest.stride[2][inner];
-      gemm(alpha, left, right, summed, result);
-    }
-  });
+  if (!nest.empty()) share_out(alpha, {x, y, z}, nest, summed);
 }
 
 /// The axes of an array from the outermost to the innermost in memory, if it is a permutation of
