@@ -148,7 +148,7 @@ class Laws {
     Case c = a;
     for (std::size_t input : {1, 2}) {
       for (std::size_t i = 0; i < c.inputs[input].size(); ++i) {
-        if (i / c.n.D % c.n.K >= 3) c.inputs[input][i] = 1000 + static_cast<double>(i);
+        if (i / c.n.D % c.n.K >= 3) c.inputs[input][i] = 16 - 5 * static_cast<double>(i % 7);
       }
     }
     const auto keep = [](const Values& x) { return x; };

@@ -138,10 +138,15 @@ class Call {
     Heads4 scores = raw;
     for (double& s : scores.data) s *= scale;
 
-    Hide hide = o_.hide == Hide::in_output ? Hide::exactly : o_.hide;
+    const Hide hide = o_.hide == Hide::in_output ? Hide::exactly : o_.hide;
     Heads4 weights = normalise(scores, hide);
-    const Heads4 shown = o_.hide == Hide::in_output ? normalise(scores, Hide::nowhere) : weights;
-    if (o_.heads == Heads::first_weights_in_output) weights = first_head(weights);
+    Heads4 shown = o_.hide == Hide::in_output ? normalise(scores, Hide::nowhere) : weights;
+    if (o_.heads == Heads::first_weights || o_.heads == Heads::first_weights_in_output) {
+      weights = first_head(weights);
+    }
+    if (o_.heads == Heads::first_weights || o_.heads == Heads::first_weights_returned) {
+      shown = first_head(shown);
+    }
 
     Heads4 heads = o_.mean_of_values ? mean(v) : apply(weights, v);
     combine(heads);
@@ -461,13 +466,9 @@ class Call {
 
   /// The second result.
   Values returned(const Heads4& weights, const Heads4& scores, const Heads4& raw) const {
-    const Heads4 first =
-        o_.heads == Heads::first_weights_in_output || o_.heads != Heads::first_weights
-            ? weights
-            : first_head(weights);
     const Heads4& w = o_.returned == Returned::scores       ? scores
                       : o_.returned == Returned::raw_scores ? raw
-                                                            : first;
+                                                            : weights;
     const std::size_t Q = w.N;
     const std::size_t K = o_.pad_weights ? n_.K : w.d;
     const std::size_t H = o_.repeat_weights ? n_.H : w.H;

@@ -70,7 +70,15 @@ enum class MaskPart {
 };
 enum class Causal { no, upper_left, lower_right };
 enum class Features { slices, reshape, interleaved, reversed };
-enum class Heads { each, first_weights, first_weights_in_output, first_output, summed, averaged };
+enum class Heads {
+  each,
+  first_weights,  // in both results
+  first_weights_in_output,
+  first_weights_returned,
+  first_output,
+  summed,
+  averaged
+};
 enum class HeadCount { given, one, two, swapped };
 enum class OutputMatrix { full, none, twice, diagonal_blocks, first_block };
 enum class Keys { all, as_many_as_queries, without_last };
