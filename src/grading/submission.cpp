@@ -221,7 +221,8 @@ std::string attempt(const std::function<void()>& f, bool& crashed) {
     crashed = !signal.empty();
     return signal;
   } catch (const std::exception& error) {
-    return std::string("threw: ") + error.what();
+    // A message may be of any length.
+    return "threw: " + std::string(error.what()).substr(0, 500);
   } catch (...) {
     return "threw something that is not a std::exception";
   }
