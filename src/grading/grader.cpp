@@ -293,6 +293,7 @@ GradeReport grade(const AttentionFunction<T>& f, std::uint64_t seed) {
   using grading::Exercise;
   GradeReport report = grading::graded<T>(Exercise::multi_head_attention, "multi_head_attention", f,
                                           {Called::multi_head_attention}, seed);
+  if (report.checks.size() == 1) return report;  // nothing else was graded
   const auto crashed = [](const GradeCheck& check) { return check.name == "does not crash"; };
   if (std::any_of(report.checks.begin(), report.checks.end(), crashed)) return report;
   bool broke = false;

@@ -27,10 +27,18 @@ std::vector<Variant> variants(const std::vector<Mistake>& mistakes) {
   return all;
 }
 
-/// Choices that explain the cases, and the mistakes in them.
+/// Choices that explain the cases, and the mistakes in them, each with its choices alone.
 struct Candidate {
   std::vector<std::string> ids;
   Choices choices;
+  std::vector<Choices> alone;
+
+  void add(const Variant& one) {
+    one.change(choices);
+    ids.emplace_back(one.mistake->id);
+    alone.emplace_back();
+    one.change(alone.back());
+  }
 };
 
 bool same_values(const Observed& seen, const Outcome& predicted, double tolerance) {
@@ -78,8 +86,10 @@ std::vector<Candidate> best(const std::vector<std::pair<int, Candidate>>& found)
   for (const auto& one : found) most = std::max(most, one.first);
   std::vector<Candidate> chosen;
   for (const auto& one : found) {
-    const bool known = std::any_of(chosen.begin(), chosen.end(),
-                                   [&](const Candidate& c) { return c.ids == one.second.ids; });
+    const bool known = std::any_of(chosen.begin(), chosen.end(), [&](const Candidate& c) {
+      return std::is_permutation(c.ids.begin(), c.ids.end(), one.second.ids.begin(),
+                                 one.second.ids.end());
+    });
     if (one.first == most && !known) chosen.push_back(one.second);
   }
   return chosen;
@@ -90,8 +100,7 @@ std::vector<Candidate> single_values(const Candidate& base, const Cases& cases, 
   std::vector<std::pair<int, Candidate>> found;
   for (const Variant& one : variants(forward_mistakes())) {
     Candidate candidate = base;
-    one.change(candidate.choices);
-    candidate.ids.emplace_back(one.mistake->id);
+    candidate.add(one);
     const int score = explains_values(candidate.choices, cases, tolerance);
     if (score > 0) found.emplace_back(score, std::move(candidate));
   }
@@ -105,17 +114,15 @@ std::vector<Candidate> pairs_of_values(const Cases& cases, double tolerance) {
                  [](const Judged* one) { return !one->right && one->seen.thrown.empty(); });
   std::vector<std::pair<int, Candidate>> found;
   const std::vector<Variant> all = variants(forward_mistakes());
+  // In both orders: the second may overwrite what the first chose.
   for (const Variant& first : all) {
     for (const Variant& second : all) {
       if (first.mistake == second.mistake) continue;
-      Choices choices;
-      first.change(choices);
-      second.change(choices);
-      const int score = explains_values(choices, order, tolerance);
-      if (score <= 0) continue;
-      std::vector<std::string> ids = {first.mistake->id, second.mistake->id};
-      std::sort(ids.begin(), ids.end());
-      found.push_back({score, {std::move(ids), choices}});
+      Candidate candidate;
+      candidate.add(first);
+      candidate.add(second);
+      const int score = explains_values(candidate.choices, order, tolerance);
+      if (score > 0) found.emplace_back(score, std::move(candidate));
     }
   }
   return best(found);
@@ -162,9 +169,16 @@ class Namer {
   void add(const std::string& id, const std::string& evidence) {
     named_.findings.push_back(finding(id, evidence));
   }
-  void add(const std::vector<std::string>& ids, const Choices& choices, bool gradients) {
-    const std::string evidence = smallest(&choices, gradients);
-    for (const std::string& id : ids) add(id, evidence);
+  void add(const Candidate& candidate, const std::vector<std::string>& ids, bool gradients) {
+    for (std::size_t i = 0; i < candidate.ids.size(); ++i) {
+      if (std::find(ids.begin(), ids.end(), candidate.ids[i]) == ids.end()) continue;
+      add(candidate.ids[i], smallest(&candidate.choices, &candidate.alone[i], gradients));
+    }
+  }
+  /// One mistake whose choices were fitted.
+  void add(const std::string& id, const Choices& choices) {
+    base_ = {{id}, choices, {choices}};
+    add(base_, base_.ids, false);
   }
 
   /// Names the candidates' mistakes, or those that all of them share; false if there are none.
@@ -172,7 +186,7 @@ class Namer {
     if (candidates.empty()) return false;
     const std::vector<std::string> ids = certain(candidates);
     if (ids.empty()) return false;
-    add(ids, candidates.front().choices, gradients);
+    add(candidates.front(), ids, gradients);
     base_ = candidates.front();
     return true;
   }
@@ -185,16 +199,16 @@ class Namer {
       return true;
     }
     if (const std::string id = law_of_values(plain, run_, t_); !id.empty()) {
-      add(id, smallest(nullptr, false));
+      add(id, smallest(nullptr, nullptr, false));
       return false;
     }
-    const double fitted = fitted_epsilon(plain, t_, base_.choices);
-    if (fitted != 0) {
-      add({"softmax-epsilon"}, base_.choices, false);
+    Choices fitted;
+    if (fitted_epsilon(plain, t_, fitted) != 0) {
+      add("softmax-epsilon", fitted);
       return true;
     }
     if (t_.in_double && loosely_right(plain)) {
-      add("computed-in-float", smallest(nullptr, false));
+      add("computed-in-float", smallest(nullptr, nullptr, false));
       return false;
     }
     found = pairs_of_values(plain, t_.values);
@@ -224,10 +238,13 @@ class Namer {
     if (explains_values(base_.choices, masked, t_.values) >= 0) return;
     Cases both = plain;
     both.insert(both.end(), masked.begin(), masked.end());
-    Candidate one = base_;
-    one.ids.clear();
-    const std::vector<Candidate> found = single_values(one, both, t_.values);
-    if (!found.empty()) settle(found, false);
+    std::vector<Candidate> found = single_values(base_, both, t_.values);
+    // What is known already has been said.
+    for (Candidate& one : found) {
+      one.ids.erase(one.ids.begin(), one.ids.end() - 1);
+      one.alone.erase(one.alone.begin(), one.alone.end() - 1);
+    }
+    settle(found, false);
   }
 
   bool loosely_right(const Cases& cases) const {
@@ -246,8 +263,7 @@ class Namer {
     if (settle(found, false)) return true;
     Choices fitted;
     if (fitted_fill(masked, t_, fitted)) {
-      base_.choices = fitted;
-      add({"mask-fill-weak"}, fitted, false);
+      add("mask-fill-weak", fitted);
       return true;
     }
     // A mask with all four axes leaves the least to how a mistake is written.
@@ -338,7 +354,8 @@ class Namer {
     std::array<bool, kInputs> only_right = {};
     std::array<bool, kInputs> only_mistaken = {};
     for (const Judged* one : cases) {
-      if (!one->seen.returned()) continue;
+      // A backward that fails may come from a mistake as well as wrong numbers.
+      if (!one->seen.returned() || !one->seen.gradient_error.empty()) continue;
       const Outcome predicted = attend(one->graded.c, choices, true);
       if (!predicted.specified) continue;
       for (std::size_t i = 0; i < kInputs; ++i) {
@@ -365,10 +382,10 @@ class Namer {
   std::vector<Candidate> single_gradients(const Cases& cases, bool mixed) const {
     std::vector<std::pair<int, Candidate>> found;
     for (const Variant& one : variants(gradient_mistakes())) {
-      Choices choices;
-      one.change(choices);
-      const int score = explains_gradients(choices, cases, mixed);
-      if (score > 0) found.push_back({score, {{one.mistake->id}, choices}});
+      Candidate candidate;
+      candidate.add(one);
+      const int score = explains_gradients(candidate.choices, cases, mixed);
+      if (score > 0) found.emplace_back(score, std::move(candidate));
     }
     return best(found);
   }
@@ -379,19 +396,22 @@ class Namer {
     for (std::size_t i = 0; i < all.size(); ++i) {
       for (std::size_t j = i + 1; j < all.size(); ++j) {
         if (all[i].mistake == all[j].mistake) continue;
-        Choices choices;
-        all[i].change(choices);
-        all[j].change(choices);
-        const int score = explains_gradients(choices, cases, false);
-        if (score > 0) {
-          found.push_back({score, {{all[i].mistake->id, all[j].mistake->id}, choices}});
-        }
+        Candidate candidate;
+        candidate.add(all[i]);
+        candidate.add(all[j]);
+        const int score = explains_gradients(candidate.choices, cases, false);
+        if (score > 0) found.emplace_back(score, std::move(candidate));
       }
     }
     return best(found);
   }
 
   void name_gradients() {
+    if (std::none_of(gradients_.begin(), gradients_.end(),
+                     [](const Judged& one) { return one.seen.gradient_error.empty(); })) {
+      named_.notes.push_back("backward " + gradients_.front().seen.gradient_error);
+      return;
+    }
     const Cases plain = of_kind(gradients_, {Kind::plain});
     const Cases masked = of_kind(gradients_, {Kind::masked});
     const Cases hidden = of_kind(gradients_, {Kind::hidden});
@@ -400,7 +420,7 @@ class Namer {
       if (name_missing(plain)) return;
       if (settle(single_gradients(plain, true), true)) return;
       if (const std::string id = law_of_gradients(plain, t_); !id.empty()) {
-        add(id, smallest(nullptr, true));
+        add(id, smallest(nullptr, nullptr, true));
         return;
       }
       settle(pairs_of_gradients(plain), true);
@@ -433,6 +453,7 @@ class Namer {
   bool name_missing(const Cases& cases) {
     std::set<std::size_t> missing;
     for (const Judged* one : cases) {
+      if (!one->seen.gradient_error.empty()) return false;
       for (std::size_t i = 0; i < kInputs; ++i) {
         const std::vector<double>& want = one->want.gradients[i];
         if (one->graded.c.self || want.empty() ||
@@ -446,15 +467,12 @@ class Namer {
         missing.insert(i);
       }
     }
-    Choices choices;
-    std::vector<std::string> ids;
+    Candidate candidate;
     for (std::size_t i : missing) {
-      choices.missing[i] = true;
-      ids.emplace_back(gradient_mistakes()[i].id);
+      candidate.add({&gradient_mistakes()[i], gradient_mistakes()[i].variants[0]});
     }
-    if (ids.empty()) return false;
-    add(ids, choices, true);
-    return true;
+    add(candidate, candidate.ids, true);
+    return !missing.empty();
   }
 
   bool hidden_keys_get_gradient(const Cases& cases) const {
@@ -479,53 +497,44 @@ class Namer {
     return false;
   }
 
-  /// The smallest input on which the submission differs from what is right, as the mistake does.
-  std::string smallest(const Choices* choices, bool gradients) const {
+  /// The smallest input on which the mistake alone shows, and what the submission gives there. Both
+  /// choices are nullptr for a mistake that is known by a law.
+  std::string smallest(const Choices* all, const Choices* alone, bool gradients) const {
     for (const Case& c : ladder(gradients)) {
       const Outcome want = attend(c, {}, gradients);
-      Outcome predicted = want;
-      if (choices != nullptr) {
-        predicted = attend(c, *choices, gradients);
-        if (!predicted.specified) continue;
-      }
-      const auto shows = [&](const Values& right, const Values& mistaken) {
-        return choices == nullptr || compare(mistaken, right, 1e-3).differs;
-      };
-      if (choices != nullptr && !gradients && !shows(want.output, predicted.output) &&
-          !shows(want.weights, predicted.weights)) {
+      const Outcome own = alone == nullptr ? want : attend(c, *alone, gradients);
+      const Outcome predicted = all == nullptr ? want : attend(c, *all, gradients);
+      if (!own.specified || !predicted.specified) continue;
+      if (alone != nullptr && !gradients && !shows(own.output, want.output) &&
+          !shows(own.weights, want.weights)) {
         continue;
       }
       const Observed seen = run_(c, Layout::contiguous);
       if (seen.crashed) return "it " + seen.thrown;
       if (!seen.returned()) continue;
-      if (gradients) {
-        for (std::size_t i = 0; i < kInputs; ++i) {
-          const std::size_t size = want.gradients[i].size();
-          const Values right{c.shape(i), want.gradients[i]};
-          const Values got{c.shape(i), seen.gradients[i].empty() ? std::vector<double>(size)
-                                                                 : seen.gradients[i]};
-          const Values mistaken{c.shape(i), predicted.gradients[i]};
-          const std::string text =
-              difference("d/d " + std::string(kInputNames[i]), got, right, mistaken,
-                         choices == nullptr ? t_.gradients : 1e-3, choices != nullptr);
-          if (!text.empty()) {
-            return input_text(c) + text + (seen.has_gradient[i] ? "" : " (no gradient arrived)");
-          }
-        }
-        continue;
+      std::string text;
+      for (std::size_t i = 0; gradients && i < kInputs && text.empty(); ++i) {
+        const std::vector<double> zeros(want.gradients[i].size());
+        const bool arrived = !seen.gradients[i].empty();
+        text = difference(
+            "d/d " + std::string(kInputNames[i]), {c.shape(i), arrived ? seen.gradients[i] : zeros},
+            {c.shape(i), want.gradients[i]}, {c.shape(i), own.gradients[i]}, alone != nullptr);
+        if (!text.empty() && !arrived) text += " (no gradient arrived)";
       }
-      const double tolerance = choices == nullptr ? t_.values : 1e-3;
-      std::string text = difference("weights", seen.weights, want.weights, predicted.weights,
-                                    tolerance, choices != nullptr);
-      if (text.empty()) {
-        text = difference("output", seen.output, want.output, predicted.output, tolerance,
-                          choices != nullptr);
-      } else {
-        text += sums_text(c, seen.weights);
+      if (!gradients) {
+        text = difference("weights", seen.weights, want.weights, own.weights, alone != nullptr);
+        if (!text.empty()) text += sums_text(c, seen.weights);
+        if (text.empty()) {
+          text = difference("output", seen.output, want.output, own.output, alone != nullptr);
+        }
       }
       if (!text.empty()) return input_text(c) + text;
     }
-    return "it shows on the cases above only";
+    return "it shows on the cases below only";
+  }
+
+  static bool shows(const Values& mistaken, const Values& right) {
+    return compare(mistaken, right, kVisible).differs;
   }
 
   static std::string input_text(const Case& c) {
@@ -536,15 +545,17 @@ class Namer {
     return text + ": ";
   }
 
+  /// Where got differs from what is right, and so does what the mistake gives.
   std::string difference(const std::string& what, const Values& got, const Values& right,
-                         const Values& mistaken, double tolerance, bool predicted) const {
-    const Difference found = compare(got, right, tolerance);
+                         const Values& mistaken, bool known) const {
+    if (known && !shows(mistaken, right)) return {};
+    const Difference found = compare(got, right, known ? kVisible : t_.values);
     if (!found.differs) return {};
     if (got.shape != right.shape) return what + " have " + found.text;
-    std::string text = what + " " + index_text(right.shape, found.at) + " is " +
+    std::string text = what + " " + index_text(right.shape, found.at) + ": got " +
                        number_text(got.data[found.at]) + ", right is " +
                        number_text(right.data[found.at]);
-    if (predicted && mistaken.shape == right.shape) {
+    if (known && mistaken.shape == right.shape && !compare(got, mistaken, kVisible).differs) {
       text += ", this mistake gives " + number_text(mistaken.data[found.at]);
     }
     return text;
@@ -582,6 +593,7 @@ class Namer {
   }
 
   static constexpr double kLoose = 1e-5;
+  static constexpr double kVisible = 1e-3;
 
   const std::vector<Judged>& values_;
   const std::vector<Judged>& gradients_;

@@ -17,6 +17,8 @@ constexpr const char* kUnexplained =
     "No known mistake explains what failed. What is known stands with each check: where, got and "
     "want.";
 
+constexpr std::size_t kShownChecks = 3;
+
 }  // namespace
 
 bool GradeReport::passed() const { return !checks.empty() && failures(checks) == 0; }
@@ -54,9 +56,18 @@ std::string GradeReport::to_string() const {
     }
     if (all == 0) continue;
     out << "\n  " << level << "  " << right << " of " << all << " passed\n";
+    // Where the mistake is known, more of the same would hide it.
+    std::string last;
+    std::size_t left = findings.empty() ? all : kShownChecks;
     for (const GradeCheck& check : checks) {
       if (check.level != level || check.passed) continue;
-      out << "    WRONG " << check.name << "\n          " << check.detail << "\n";
+      if (left-- == 0) {
+        out << "    ... and " << all - right - kShownChecks << " more\n";
+        break;
+      }
+      out << "    WRONG " << check.name << "\n          "
+          << (check.detail == last ? "the same" : check.detail) << "\n";
+      last = check.detail;
     }
   }
   for (const RoutingResult& one : routing) {
