@@ -10,6 +10,9 @@ namespace {
 
 using C = Choices&;
 
+/// The scale for the number of heads that was asked for, however many there are.
+double given_width(double, const Sizes& n) { return 1 / std::sqrt(double(n.D / n.H)); }
+
 constexpr const char* kScores = "scores = q k^T / sqrt(d)";
 constexpr const char* kSoftmax = "weights = softmax(scores), each query's row over its keys";
 constexpr const char* kMask = "the mask inside the softmax: hidden scores get weight 0";
@@ -92,9 +95,14 @@ const std::vector<Mistake>& forward_mistakes() {
        kScores,
        "Do the rows of your weights sum to one?",
        {[](C c) {
-         c.scale = [](double, const Sizes&) { return 1.0; };
-         c.scale_after = [](double d) { return 1 / std::sqrt(d); };
-       }}},
+          c.scale = [](double, const Sizes&) { return 1.0; };
+          c.scale_after = [](double d) { return 1 / std::sqrt(d); };
+        },
+        [](C c) {
+          c.scale = [](double, const Sizes&) { return 1.0; };
+          c.scale_after = [](double d) { return 1 / std::sqrt(d); };
+          c.scale_after_in_output = true;
+        }}},
 
       {"softmax-over-queries", "the softmax runs over the queries", kSoftmax, kHintAxis, {[](C c) {
          c.axis = Axis::queries;
@@ -219,7 +227,8 @@ const std::vector<Mistake>& forward_mistakes() {
        kMask,
        kHintMaskAxes,
        {[](C c) { c.mask_part = MaskPart::items_as_heads; },
-        [](C c) { c.mask_part = MaskPart::heads_as_items; }}},
+        [](C c) { c.mask_part = MaskPart::heads_as_items; },
+        [](C c) { c.mask_part = MaskPart::items_and_heads_swapped; }}},
       {"mask-always-causal",
        "a causal mask is always applied",
        kMask,
@@ -293,12 +302,30 @@ const std::vector<Mistake>& forward_mistakes() {
         [](C c) {
           c.head_count = HeadCount::one;
           c.returned = Returned::averaged;
+        },
+        [](C c) {
+          c.head_count = HeadCount::one;
+          c.scale = given_width;
+        },
+        [](C c) {
+          c.head_count = HeadCount::one;
+          c.repeat_weights = true;
+          c.scale = given_width;
+        },
+        [](C c) {
+          c.head_count = HeadCount::one;
+          c.returned = Returned::averaged;
+          c.scale = given_width;
         }}},
       {"heads-hard-coded",
        "there are two heads, whatever num_heads is",
        kSplit,
        "Try three heads, and one.",
-       {[](C c) { c.head_count = HeadCount::two; }}},
+       {[](C c) { c.head_count = HeadCount::two; },
+        [](C c) {
+          c.head_count = HeadCount::two;
+          c.scale = given_width;
+        }}},
       {"heads-width-swapped",
        "the number of heads and their width are swapped",
        kSplit,
@@ -306,7 +333,7 @@ const std::vector<Mistake>& forward_mistakes() {
        {[](C c) { c.head_count = HeadCount::swapped; },
         [](C c) {
           c.head_count = HeadCount::swapped;
-          c.scale = [](double, const Sizes& n) { return 1 / std::sqrt(double(n.D / n.H)); };
+          c.scale = given_width;
         }}},
 
       {"transposed-w-q", "w_q is transposed", kProjection, kHintTranspose, {[](C c) {
@@ -372,7 +399,9 @@ const std::vector<Mistake>& forward_mistakes() {
        kOutput,
        "Which rows of w_o can a feature of head 0 meet?",
        {[](C c) { c.output_matrix = OutputMatrix::diagonal_blocks; },
-        [](C c) { c.output_matrix = OutputMatrix::first_block; }}},
+        [](C c) { c.output_matrix = OutputMatrix::first_block; },
+        [](C c) { c.output_matrix = OutputMatrix::first_columns; },
+        [](C c) { c.output_matrix = OutputMatrix::first_rows; }}},
       {"w-o-twice",
        "w_o is applied twice",
        kOutput,
@@ -432,7 +461,7 @@ const std::vector<Mistake>& forward_mistakes() {
        {[](C c) { c.first_items_keys = c.first_items_values = true; },
         [](C c) { c.first_items_values = true; }, [](C c) { c.first_items_keys = true; }}},
       {"batch-mixed",
-       "a reshape mixes the items of the batch",
+       "the items of the batch are mixed",
        kSplit,
        kHintBatch,
        {[](C c) { c.mixed[0] = c.mixed[1] = c.mixed[2] = Mixed::position_major; },
@@ -493,7 +522,9 @@ const std::vector<Mistake>& forward_mistakes() {
        "the query is added to the output",
        kOutput,
        "A Transformer's block does more than its attention. Which part does not belong here?",
-       {[](C c) { c.residual = true; }}},
+       {[](C c) { c.residual = Residual::query; },
+        [](C c) { c.residual = Residual::projected_query; },
+        [](C c) { c.residual = Residual::query_before_projection; }}},
       {"output-activation",
        "an activation function is applied to the output",
        kOutput,
@@ -559,6 +590,7 @@ const std::vector<Mistake>& gradient_mistakes() {
        kMatmulRule,
        "The loss is a sum over the items, and so is its gradient.",
        {[](C c) { c.parameter.fill(Parameter::averaged); },
+        [](C c) { c.parameter.fill(Parameter::averaged_rows); },
         [](C c) { c.parameter[0] = Parameter::averaged; },
         [](C c) { c.parameter[1] = Parameter::averaged; },
         [](C c) { c.parameter[2] = Parameter::averaged; },
@@ -636,7 +668,16 @@ const std::vector<Mistake>& gradient_mistakes() {
        "the gradient comes through the first head only",
        kMerge,
        "Which heads contribute to the output, and so to its gradient?",
-       {[](C c) { c.first_head_projections = true; }, [](C c) { c.first_head_gradient = true; }}},
+       {[](C c) { c.first_head_projections = true; }, [](C c) { c.first_head_gradient = true; },
+        [](C c) {
+          c.first_head_projections = true;
+          c.parameter[3] = Parameter::first_head;
+        },
+        [](C c) {
+          c.first_head_gradient = true;
+          c.parameter[3] = Parameter::first_head;
+        },
+        [](C c) { c.parameter[3] = Parameter::first_head; }}},
       {"grad-query-from-query",
        "the gradient of q is computed from q, or that of k from k",
        "scores = q k^T / sqrt(d): dq = d scores k",

@@ -82,7 +82,8 @@ class Grader {
     const auto equal = [](const Observed& x, const Observed& y) {
       return !compare(x.output, y.output, 0).differs && !compare(x.weights, y.weights, 0).differs;
     };
-    const bool stale = !compare(a1.output, b1.output, 0).differs && !a1.output.data.empty();
+    const bool stale =
+        !compare(a1.output, b1.output, 0).differs || !compare(a1.weights, b1.weights, 0).differs;
     if (!equal(a1, a2) || !equal(b1, b2)) {
       Difference found = compare(a2.output, a1.output, 0);
       std::string what = "output ";
@@ -93,7 +94,7 @@ class Grader {
       if (!found.differs) found = compare(b2.output, b1.output, 0);
       repeatable_ = "the second call with the same inputs: " + what + found.text;
     } else if (stale) {
-      repeatable_ = "a call with other inputs gives the output of the call before";
+      repeatable_ = "a call with other inputs gives the results of the call before";
     }
     return true;
   }
@@ -162,6 +163,19 @@ class Grader {
     Named named = name_mistakes(values_, gradients_, run_, t_);
     for (GradeFinding& one : named.findings) add(one.id, one.evidence);
     report_.notes = std::move(named.notes);
+    if (report_.findings.empty() && !report_.passed()) name_late_state();
+  }
+
+  /// What only later calls show.
+  void name_late_state() {
+    for (const Judged& one : values_) {
+      const Observed again = run_(one.graded.c, one.graded.layout);
+      if (again.thrown != one.seen.thrown || compare(again.output, one.seen.output, 0).differs ||
+          compare(again.weights, one.seen.weights, 0).differs) {
+        add("not-repeatable", one.graded.c.name + ": a later call gives another result");
+        return;
+      }
+    }
   }
 
   std::vector<const Judged*> plain() const {

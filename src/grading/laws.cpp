@@ -14,6 +14,9 @@ namespace {
 
 using Numbers = std::vector<double>;
 
+/// Of cotangents: a power of two, so that products with it are exact.
+constexpr double kFactor = 1048576;
+
 Numbers identity(std::size_t D, double value = 1) {
   Numbers w(D * D);
   for (std::size_t i = 0; i < D; ++i) w[i * (D + 1)] = value;
@@ -173,13 +176,9 @@ class Laws {
     const Observed all = call(cross_);
     if (!all.returned()) return threw(all);
     const Sizes n = cross_.n;
+    const std::vector<Case> items = items_of(cross_);
     for (std::size_t b = 0; b < n.B; ++b) {
-      Case c = cross_;
-      c.n.B = 1;
-      for (std::size_t i : {0, 1, 2}) {
-        c.inputs[i] = taken(c.inputs[i], 1, c.inputs[i].size() / n.B, {b});
-      }
-      const Observed one = call(c);
+      const Observed one = call(items[b]);
       if (!one.returned()) return threw(one);
       for (const auto& [whole, item, name] :
            {std::make_tuple(&all.output, &one.output, "output"),
@@ -282,7 +281,6 @@ class Laws {
     Case a = cross_;
     set_cotangents(a, seed_ + 3);
     Case c = a;
-    constexpr double kFactor = 1048576;
     for (double& g : c.output_cotangent) g *= kFactor;
     for (double& g : c.weights_cotangent) g *= kFactor;
     const Observed first = call(a);
@@ -510,6 +508,17 @@ std::vector<GradeCheck> check_laws(const std::vector<Judged>& values, const Runn
   return Laws(values, run, t, seed).run();
 }
 
+std::vector<Case> items_of(const Case& c) {
+  std::vector<Case> items(c.n.B, c);
+  for (std::size_t b = 0; b < c.n.B; ++b) {
+    items[b].n.B = 1;
+    for (std::size_t i : {0, 1, 2}) {
+      items[b].inputs[i] = taken(c.inputs[i], 1, c.inputs[i].size() / c.n.B, {b});
+    }
+  }
+  return items;
+}
+
 std::string law_of_values(const std::vector<const Judged*>& plain, const Runner& run,
                           const Tolerances& t) {
   const auto every = [&](const auto& law) {
@@ -526,6 +535,10 @@ std::string law_of_values(const std::vector<const Judged*>& plain, const Runner&
     return "output-not-merged";
   }
   if (layer_norm(cross, t)) return "layer-norm-added";
+  // Before w_o.
+  Case joined = cross.graded.c;
+  joined.inputs[6] = identity(joined.n.D);
+  if (layer_norm(judge({Kind::plain, joined}, run, t), t)) return "layer-norm-added";
   for (const Judged* one : {plain[0], plain[1]}) {
     if (dropped(one->seen.weights, one->want.weights, t.values) ||
         dropped(one->seen.output, one->want.output, t.values) || weights_dropped(*one, run, t)) {
@@ -620,7 +633,8 @@ bool fitted_fill(const std::vector<const Judged*>& masked, const Tolerances& t, 
   return false;
 }
 
-std::string law_of_gradients(const std::vector<const Judged*>& plain, const Tolerances& t) {
+std::string law_of_gradients(const std::vector<const Judged*>& plain, const Runner& run,
+                             const Tolerances& t) {
   const auto every = [&](const auto& law) {
     for (const Judged* one : plain) {
       for (std::size_t i = 0; i < kInputs; ++i) {
@@ -638,6 +652,21 @@ std::string law_of_gradients(const std::vector<const Judged*>& plain, const Tole
       })) {
     return "grad-in-float";
   }
+  // Nothing is cut off where the cotangent is small enough.
+  const bool small = std::all_of(plain.begin(), plain.end(), [&](const Judged* one) {
+    Case c = one->graded.c;
+    for (double& g : c.output_cotangent) g /= kFactor;
+    for (double& g : c.weights_cotangent) g /= kFactor;
+    const Observed seen = run(c, Layout::contiguous);
+    for (std::size_t i = 0; i < kInputs; ++i) {
+      Values got{{seen.gradients[i].size()}, seen.gradients[i]};
+      for (double& g : got.data) g *= kFactor;
+      const Numbers& want = one->want.gradients[i];
+      if (!want.empty() && compare(got, {{want.size()}, want}, t.gradients).differs) return false;
+    }
+    return true;
+  });
+  if (small) return "grad-clipped";
   // Each element is right or sits at a limit below it; or a whole gradient is shortened.
   bool cut = false;
   const bool elements = every([&](const Judged& one, std::size_t i) {
@@ -688,13 +717,13 @@ std::string law_of_gradients(const std::vector<const Judged*>& plain, const Tole
 std::string clipped_when_large(const std::vector<Judged>& gradients, const Runner& run,
                                const Tolerances& t) {
   Case c = gradients[1].graded.c;
-  for (double& g : c.output_cotangent) g *= 1048576;
-  for (double& g : c.weights_cotangent) g *= 1048576;
+  for (double& g : c.output_cotangent) g *= kFactor;
+  for (double& g : c.weights_cotangent) g *= kFactor;
   const Observed seen = run(c, Layout::contiguous);
   if (!seen.returned()) return {};
   for (std::size_t i = 0; i < kInputs; ++i) {
     Numbers want = gradients[1].want.gradients[i];
-    for (double& g : want) g *= 1048576;
+    for (double& g : want) g *= kFactor;
     const Numbers& got = seen.gradients[i];
     if (got.size() != want.size()) return {};
     const Difference found = compare({c.shape(i), got}, {c.shape(i), want}, t.gradients);

@@ -24,8 +24,11 @@ double fitted_epsilon(const std::vector<const Judged*>& plain, const Tolerances&
 /// Whether hidden scores hold a finite number whose weight shows; sets the choices.
 bool fitted_fill(const std::vector<const Judged*>& masked, const Tolerances& t, Choices& choices);
 
-/// "grad-clipped", "grad-in-float", or what factors of whole gradients say, or nothing.
-std::string law_of_gradients(const std::vector<const Judged*>& plain, const Tolerances& t);
+/// "grad-clipped", "grad-in-float" or nothing.
+std::string law_of_gradients(const std::vector<const Judged*>& plain, const Runner& run,
+                             const Tolerances& t);
+/// Each item of an unmasked case, alone.
+std::vector<Case> items_of(const Case& c);
 /// How gradients of a large cotangent are cut off, or nothing.
 std::string clipped_when_large(const std::vector<Judged>& gradients, const Runner& run,
                                const Tolerances& t);

@@ -214,6 +214,10 @@ class Namer {
     found = pairs_of_values(plain, t_.values);
     if (found.size() > 1) found = prefer(found, masked);
     if (settle(found, false)) return true;
+    if (right_item_by_item(plain)) {
+      add("batch-mixed", smallest(nullptr, nullptr, false));
+      return false;
+    }
     if (t_.in_double) {
       found = single_values({}, plain, kLoose);
       if (settle(found, false)) {
@@ -239,12 +243,29 @@ class Namer {
     Cases both = plain;
     both.insert(both.end(), masked.begin(), masked.end());
     std::vector<Candidate> found = single_values(base_, both, t_.values);
+    // Of a row that sees no key the first mistake may have made another.
+    found.erase(std::remove_if(
+                    found.begin(), found.end(),
+                    [](const Candidate& one) { return one.ids.back().rfind("mask-fill", 0) == 0; }),
+                found.end());
     // What is known already has been said.
     for (Candidate& one : found) {
       one.ids.erase(one.ids.begin(), one.ids.end() - 1);
       one.alone.erase(one.alone.begin(), one.alone.end() - 1);
     }
     settle(found, false);
+  }
+
+  /// Whether each item is right when it is alone, in every case.
+  bool right_item_by_item(const Cases& cases) const {
+    for (const Judged* one : cases) {
+      if (one->right) continue;
+      if (!one->seen.thrown.empty() || one->graded.c.n.B == 1) return false;
+      for (const Case& item : items_of(one->graded.c)) {
+        if (!judge({Kind::plain, item}, run_, t_).right) return false;
+      }
+    }
+    return true;
   }
 
   bool loosely_right(const Cases& cases) const {
@@ -419,8 +440,12 @@ class Namer {
       if (settle(single_gradients(plain, false), true)) return;
       if (name_missing(plain)) return;
       if (settle(single_gradients(plain, true), true)) return;
-      if (const std::string id = law_of_gradients(plain, t_); !id.empty()) {
+      if (const std::string id = law_of_gradients(plain, run_, t_); !id.empty()) {
         add(id, smallest(nullptr, nullptr, true));
+        return;
+      }
+      if (only_self_wrong(plain)) {
+        add("grad-overwritten", why(plain));
         return;
       }
       settle(pairs_of_gradients(plain), true);
@@ -447,6 +472,11 @@ class Namer {
     }
     const Cases strided = of_kind(gradients_, {Kind::strided});
     if (!all_right(strided)) add("strides-ignored", why(strided));
+  }
+
+  static bool only_self_wrong(const Cases& cases) {
+    return std::all_of(cases.begin(), cases.end(),
+                       [](const Judged* one) { return one->right != one->graded.c.self; });
   }
 
   /// Any of the seven gradients absent or zero, the others right.

@@ -97,6 +97,10 @@ Numbers merge(const Heads4& x, Features how) {
   return y;
 }
 
+void add(Numbers& x, const Numbers& y) {
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] += y[i];
+}
+
 double activate(After after, double x) {
   constexpr double root_2 = 1.41421356237309504880;
   constexpr double root_2_over_pi = 0.79788456080286535588;
@@ -149,6 +153,9 @@ class Call {
     }
 
     Heads4 heads = o_.mean_of_values ? mean(v) : apply(weights, v);
+    if (o_.scale_after_in_output) {
+      for (double& x : heads.data) x *= o_.scale_after(static_cast<double>(d_));
+    }
     combine(heads);
     const Numbers joined = mix(merge(heads, o_.merge), n_.B, n_.Q, n_.D, o_.mixed[3]);
     out.output = {{n_.B, n_.Q, n_.D}, finish(joined)};
@@ -196,7 +203,8 @@ class Call {
     if (o_.keys != Keys::all && K_ != n_.K) return false;
     if (H_ != n_.H) return false;
     if (o_.mask_part == MaskPart::transposed && !square) return false;
-    if (o_.mask_part == MaskPart::items_as_heads || o_.mask_part == MaskPart::heads_as_items) {
+    if (o_.mask_part == MaskPart::items_as_heads || o_.mask_part == MaskPart::heads_as_items ||
+        o_.mask_part == MaskPart::items_and_heads_swapped) {
       return n_.B == n_.H;
     }
     return true;
@@ -262,6 +270,8 @@ class Call {
                                                                   : c_.visible(b, h, q, k);
       case MaskPart::heads_as_items:
         return c_.mask_shape.size() == 3 ? c_.visible(b, b, q, k) : c_.visible(b, h, q, k);
+      case MaskPart::items_and_heads_swapped:
+        return c_.visible(h, b, q, k);
       case MaskPart::heads_merged:
         for (std::size_t other = 0; other < n_.H; ++other) {
           if (c_.visible(b, other, q, k)) return true;
@@ -328,7 +338,7 @@ class Call {
         for (std::size_t q = 0; q < s.N; ++q) {
           for (std::size_t k = 0; k < s.d; ++k, ++at) {
             if (hide == Hide::afterwards && !visible(b, h, q, k)) weights.data[at] = 0;
-            if (o_.scale_after != nullptr) {
+            if (o_.scale_after != nullptr && !o_.scale_after_in_output) {
               weights.data[at] *= o_.scale_after(static_cast<double>(d_));
             }
           }
@@ -436,7 +446,9 @@ class Call {
   }
 
   Numbers finish(const Numbers& joined) const {
+    const Numbers& query = c_.inputs[0];
     Numbers y = joined;
+    if (o_.residual == Residual::query_before_projection) add(y, query);
     if (o_.matrix[3] >= 0 && o_.output_matrix != OutputMatrix::none) {
       const Numbers& w = matrix(static_cast<std::size_t>(o_.matrix[3]));
       if (o_.output_matrix == OutputMatrix::full || o_.output_matrix == OutputMatrix::twice) {
@@ -446,21 +458,23 @@ class Call {
         for (std::size_t at = 0; at < y.size(); ++at) {
           const std::size_t column = at % n_.D;
           const std::size_t block = column / d_ * d_;
-          const std::size_t corner = o_.output_matrix == OutputMatrix::first_block ? 0 : block;
+          const bool any_row = o_.output_matrix == OutputMatrix::diagonal_blocks ||
+                               o_.output_matrix == OutputMatrix::first_columns;
+          const bool any_column = o_.output_matrix == OutputMatrix::diagonal_blocks ||
+                                  o_.output_matrix == OutputMatrix::first_rows;
           y[at] = 0;
           for (std::size_t i = 0; i < d_; ++i) {
-            const std::size_t r = corner + i;
-            const std::size_t s = corner + column - block;
+            const std::size_t r = (any_row ? block : 0) + i;
+            const std::size_t s = (any_column ? block : 0) + column - block;
             y[at] += joined[at - column + block + i] *
                      (o_.transposed[3] ? w[s * n_.D + r] : w[r * n_.D + s]);
           }
         }
       }
     }
-    for (std::size_t i = 0; i < y.size(); ++i) {
-      if (o_.residual) y[i] += c_.inputs[0][i];
-      y[i] = activate(o_.after, y[i]);
-    }
+    if (o_.residual == Residual::query) add(y, query);
+    if (o_.residual == Residual::projected_query) add(y, times(query, matrix(0), n_.D, false));
+    for (double& value : y) value = activate(o_.after, value);
     return y;
   }
 
@@ -533,6 +547,8 @@ class Call {
     Heads4 heads = split(times(seed, matrix(3), D, !o_.input_not_transposed[3]), B, n_.Q, D, H_,
                          Features::slices);
     if (o_.first_head_gradient) only_first(heads);
+    if (o_.heads_averaged_first) average(heads, false);
+    if (o_.heads_averaged_first_scale) average(heads, true);
 
     // heads = weights v
     Heads4 dv(B, H_, n_.K, d_);
@@ -581,7 +597,8 @@ class Call {
     std::array<Heads4*, 3> parts = {&dq, &dk, &dv};
     for (std::size_t part = 0; part < 3; ++part) {
       if (o_.first_head_projections) only_first(*parts[part]);
-      if (o_.heads_averaged_gradient || o_.heads_averaged_scale) average(*parts[part]);
+      if (o_.heads_averaged_gradient) average(*parts[part], false);
+      if (o_.heads_averaged_scale) average(*parts[part], true);
       const Numbers g = merge(*parts[part], Features::slices);
       out.gradients[part] = times(g, matrix(part), D, !o_.input_not_transposed[part]);
       out.gradients[3 + part] = parameter(c_.inputs[part], g, part == 0 ? n_.Q : n_.K, part);
@@ -607,7 +624,7 @@ class Call {
     }
   }
 
-  void average(Heads4& x) const {
+  static void average(Heads4& x, bool scale_only) {
     for (std::size_t b = 0; b < x.B; ++b) {
       for (std::size_t n = 0; n < x.N; ++n) {
         for (std::size_t i = 0; i < x.d; ++i) {
@@ -615,7 +632,7 @@ class Call {
           for (std::size_t h = 0; h < x.H; ++h) sum += x.at(b, h, n, i);
           for (std::size_t h = 0; h < x.H; ++h) {
             double& g = x.at(b, h, n, i);
-            g = (o_.heads_averaged_scale ? g : sum) / static_cast<double>(x.H);
+            g = (scale_only ? g : sum) / static_cast<double>(x.H);
           }
         }
       }
@@ -652,10 +669,14 @@ class Call {
     const Parameter how = o_.parameter[which];
     const std::size_t first = how == Parameter::last_item ? n_.B - 1 : 0;
     const std::size_t last = how == Parameter::first_item ? 1 : n_.B;
-    const double share = how == Parameter::averaged ? 1 / static_cast<double>(n_.B) : 1;
+    const std::size_t among = how == Parameter::averaged        ? n_.B
+                              : how == Parameter::averaged_rows ? n_.B * N
+                                                                : 1;
+    const double share = 1 / static_cast<double>(among);
+    const std::size_t rows = how == Parameter::first_head ? d_ : D;
     Numbers w(D * D);
     for (std::size_t r = first * N; r < last * N; ++r) {
-      for (std::size_t i = 0; i < D; ++i) {
+      for (std::size_t i = 0; i < rows; ++i) {
         for (std::size_t j = 0; j < D; ++j) {
           const std::size_t at = o_.parameter_transposed[which] ? j * D + i : i * D + j;
           w[at] += share * x[r * D + i] * g[r * D + j];

@@ -66,6 +66,7 @@ enum class MaskPart {
   first_query,
   items_as_heads,
   heads_as_items,
+  items_and_heads_swapped,
   heads_merged
 };
 enum class Causal { no, upper_left, lower_right };
@@ -80,7 +81,17 @@ enum class Heads {
   averaged
 };
 enum class HeadCount { given, one, two, swapped };
-enum class OutputMatrix { full, none, twice, diagonal_blocks, first_block };
+/// The blocks are d x d: which rows and columns of w_o a head meets.
+enum class OutputMatrix {
+  full,
+  none,
+  twice,
+  diagonal_blocks,
+  first_block,
+  first_columns,
+  first_rows
+};
+enum class Residual { no, query, projected_query, query_before_projection };
 enum class Keys { all, as_many_as_queries, without_last };
 enum class Mixed { no, position_major, item_major };
 enum class Returned {
@@ -98,7 +109,7 @@ enum class After { nothing, relu, gelu, gelu_tanh, tanh, sigmoid };
 
 /// Which row of the softmax rule's sum is subtracted.
 enum class RowSum { keys, none, queries, heads, batch };
-enum class Parameter { sum, averaged, last_item, first_item };
+enum class Parameter { sum, averaged, averaged_rows, last_item, first_item, first_head };
 
 struct Choices {
   std::array<int, 3> source = {0, 1, 2};     // what q, k and v are made of
@@ -115,6 +126,7 @@ struct Choices {
   Features merge = Features::slices;
   double (*scale)(double d, const Sizes& n) = nullptr;  // nullptr: 1 / sqrt(d)
   double (*scale_after)(double d) = nullptr;            // of the weights
+  bool scale_after_in_output = false;                   // and not of the returned ones
   Normalise normalise = Normalise::softmax;
   Axis axis = Axis::keys;
   int softmaxes = 1;
@@ -128,7 +140,7 @@ struct Choices {
   bool mean_of_values = false;
   Heads heads = Heads::each;
   OutputMatrix output_matrix = OutputMatrix::full;
-  bool residual = false;
+  Residual residual = Residual::no;
   After after = After::nothing;
   Returned returned = Returned::weights;
   bool results_swapped = false;
@@ -147,10 +159,12 @@ struct Choices {
   bool value_not_transposed = false;
   bool query_from_query = false;
   bool key_from_key = false;
-  bool first_head_gradient = false;     // of the heads' output
-  bool first_head_projections = false;  // of q, k and v
-  bool heads_averaged_gradient = false;
-  bool heads_averaged_scale = false;  // divided by H
+  bool first_head_gradient = false;      // of the heads' output
+  bool first_head_projections = false;   // of q, k and v
+  bool heads_averaged_gradient = false;  // of q, k and v
+  bool heads_averaged_scale = false;     // divided by H
+  bool heads_averaged_first = false;     // of the heads' output
+  bool heads_averaged_first_scale = false;
   double factor = 1;
   int self_keeps = -1;  // where one variable is query, key and value: whose gradient stays
 };

@@ -46,6 +46,7 @@ std::string GradeReport::to_string() const {
   }
   if (!passed() && findings.empty() && notes.empty()) out << "\n  " << kUnexplained << "\n";
   for (const std::string& note : notes) out << "\n  " << note << "\n";
+  bool after_passed = false;
   for (const char* level : {"T0", "T1", "T2", "T3"}) {
     std::size_t all = 0;
     std::size_t right = 0;
@@ -55,7 +56,10 @@ std::string GradeReport::to_string() const {
       right += check.passed ? 1 : 0;
     }
     if (all == 0) continue;
-    out << "\n  " << level << "  " << right << " of " << all << " passed\n";
+    out << (right == all && after_passed ? "" : "\n") << "  " << level << "  " << right << " of "
+        << all << " passed\n";
+    after_passed = right == all;
+    if (std::string(level) == "T3" && !routing.empty()) break;  // in detail below
     // Where the mistake is known, more of the same would hide it.
     std::string last;
     std::size_t left = findings.empty() ? all : kShownChecks;
@@ -71,7 +75,6 @@ std::string GradeReport::to_string() const {
     }
   }
   for (const RoutingResult& one : routing) {
-    out << "\n  T3 in detail\n";
     std::istringstream lines(one.to_string());
     for (std::string line; std::getline(lines, line);) out << "    " << line << "\n";
   }
