@@ -87,7 +87,7 @@ Case large_case(bool masked) {
   }
   if (masked) {
     std::vector<bool> mask;
-    for (std::size_t i = 0; i < 2 * 3 * 4; ++i) mask.push_back(i % 4 != (i / 4) % 4);
+    for (std::size_t i = 0; i < 24; ++i) mask.push_back(i % 4 != (i / 4) % 4);
     set_mask(c, {2, 1, 3, 4}, std::move(mask));
   }
   return c;

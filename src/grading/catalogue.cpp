@@ -11,7 +11,10 @@ namespace {
 using C = Choices&;
 
 /// The scale for the number of heads that was asked for, however many there are.
-double given_width(double, const Sizes& n) { return 1 / std::sqrt(double(n.D / n.H)); }
+double given_width(double, const Sizes& n) {
+  const std::size_t d = n.D / n.H;
+  return 1 / std::sqrt(double(d));
+}
 
 constexpr const char* kScores = "scores = q k^T / sqrt(d)";
 constexpr const char* kSoftmax = "weights = softmax(scores), each query's row over its keys";

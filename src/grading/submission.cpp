@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstring>
 #include <exception>
+#include <mutex>
 
 #include <xgrad/autograd/message.hpp>
 #include <xgrad/ops/broadcast.hpp>
@@ -34,41 +35,57 @@ const char* signal_text(int signal) {
   }
 }
 
-/// Handlers for the signals of a broken program, on a stack of their own.
+/// Handlers for the signals of a broken program, for as long as any thread needs them.
 class Handlers {
  public:
-  Handlers() : stack_(std::size_t{1} << 16) {
-    stack_t own = {};
-    own.ss_sp = stack_.data();
-    own.ss_size = stack_.size();
-    sigaltstack(&own, &outer_stack_);
+  Handlers() {
+    const std::lock_guard<std::mutex> lock(mutex());
+    if (users()++ > 0) return;
     struct sigaction action = {};
     action.sa_handler = leave;
     action.sa_flags = SA_ONSTACK;
     sigemptyset(&action.sa_mask);
-    for (std::size_t i = 0; i < kSignals.size(); ++i) {
-      sigaction(kSignals[i], &action, &outer_[i]);
-    }
+    for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &action, &outer()[i]);
   }
   Handlers(const Handlers&) = delete;
   Handlers& operator=(const Handlers&) = delete;
   ~Handlers() {
-    for (std::size_t i = 0; i < kSignals.size(); ++i) {
-      sigaction(kSignals[i], &outer_[i], nullptr);
-    }
-    if ((outer_stack_.ss_flags & SS_DISABLE) == 0) {
-      sigaltstack(&outer_stack_, nullptr);
-    } else {
-      stack_t none = {};
-      none.ss_flags = SS_DISABLE;
-      sigaltstack(&none, nullptr);
-    }
+    const std::lock_guard<std::mutex> lock(mutex());
+    if (--users() > 0) return;
+    for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &outer()[i], nullptr);
   }
 
  private:
-  std::vector<char> stack_;
-  stack_t outer_stack_ = {};
-  std::array<struct sigaction, kSignals.size()> outer_ = {};
+  static std::mutex& mutex() {
+    static std::mutex one;
+    return one;
+  }
+  static int& users() {
+    static int count = 0;
+    return count;
+  }
+  static std::array<struct sigaction, kSignals.size()>& outer() {
+    static std::array<struct sigaction, kSignals.size()> actions = {};
+    return actions;
+  }
+};
+
+/// This thread's stack for them: its own may be what ran out.
+class SignalStack {
+ public:
+  SignalStack() : memory_(std::size_t{1} << 16) {
+    stack_t own = {};
+    own.ss_sp = memory_.data();
+    own.ss_size = memory_.size();
+    sigaltstack(&own, &outer_);
+  }
+  SignalStack(const SignalStack&) = delete;
+  SignalStack& operator=(const SignalStack&) = delete;
+  ~SignalStack() { sigaltstack(&outer_, nullptr); }
+
+ private:
+  std::vector<char> memory_;
+  stack_t outer_ = {};
 };
 
 template <class T>
@@ -197,6 +214,7 @@ Observed observe(const AttentionFunction<T>& f, const std::vector<detail::Called
 
 std::string survive(const std::function<void()>& f) {
   const Handlers handlers;
+  const SignalStack stack;
   sigjmp_buf here;
   sigjmp_buf* const outer = way_out;
   const int signal = sigsetjmp(here, 1);
@@ -217,7 +235,7 @@ std::string survive(const std::function<void()>& f) {
 
 std::string attempt(const std::function<void()>& f, bool& crashed) {
   try {
-    const std::string signal = survive(f);
+    std::string signal = survive(f);
     crashed = !signal.empty();
     return signal;
   } catch (const std::exception& error) {
