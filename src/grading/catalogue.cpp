@@ -534,7 +534,10 @@ const std::vector<Mistake>& forward_mistakes() {
        "Doubling w_o must double the output.",
        {[](C c) { c.after = After::relu; }, [](C c) { c.after = After::gelu; },
         [](C c) { c.after = After::gelu_tanh; }, [](C c) { c.after = After::tanh; },
-        [](C c) { c.after = After::sigmoid; }}},
+        [](C c) { c.after = After::sigmoid; }, [](C c) { c.after = After::silu; },
+        [](C c) { c.after = After::leaky_relu; }, [](C c) { c.after_joining = After::relu; },
+        [](C c) { c.after_joining = After::gelu; }, [](C c) { c.after_joining = After::gelu_tanh; },
+        [](C c) { c.after_joining = After::tanh; }}},
   };
   return all;
 }
@@ -680,7 +683,8 @@ const std::vector<Mistake>& gradient_mistakes() {
           c.first_head_gradient = true;
           c.parameter[3] = Parameter::first_head;
         },
-        [](C c) { c.parameter[3] = Parameter::first_head; }}},
+        [](C c) { c.parameter[3] = Parameter::first_head; },
+        [](C c) { c.first_head_weights = true; }}},
       {"grad-query-from-query",
        "the gradient of q is computed from q, or that of k from k",
        "scores = q k^T / sqrt(d): dq = d scores k",

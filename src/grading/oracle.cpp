@@ -109,6 +109,10 @@ double activate(After after, double x) {
       return x;
     case After::relu:
       return std::max(x, 0.0);
+    case After::leaky_relu:
+      return x > 0 ? x : 0.01 * x;
+    case After::silu:
+      return x / (1 + std::exp(-x));
     case After::gelu:
       return x / 2 * (1 + std::erf(x / root_2));
     case After::gelu_tanh:
@@ -448,6 +452,7 @@ class Call {
   Numbers finish(const Numbers& joined) const {
     const Numbers& query = c_.inputs[0];
     Numbers y = joined;
+    for (double& value : y) value = activate(o_.after_joining, value);
     if (o_.residual == Residual::query_before_projection) add(y, query);
     if (o_.matrix[3] >= 0 && o_.output_matrix != OutputMatrix::none) {
       const Numbers& w = matrix(static_cast<std::size_t>(o_.matrix[3]));
@@ -575,7 +580,10 @@ class Call {
     }
 
     // weights = softmax(scale q k^T)
-    const Heads4 ds = softmax_rule(weights, dw);
+    if (o_.heads_averaged_weights) average(dw, false);
+    if (o_.first_head_weights) only_first(dw);
+    Heads4 ds = softmax_rule(weights, dw);
+    if (o_.heads_averaged_scores) average(ds, false);
     double back = 1;
     for (int i = 0; i < o_.backward_scales; ++i) back *= scale;
     Heads4 dq(B, H_, n_.Q, d_);

@@ -105,7 +105,7 @@ enum class Returned {
   raw_scores,
   logarithm
 };
-enum class After { nothing, relu, gelu, gelu_tanh, tanh, sigmoid };
+enum class After { nothing, relu, leaky_relu, gelu, gelu_tanh, silu, tanh, sigmoid };
 
 /// Which row of the softmax rule's sum is subtracted.
 enum class RowSum { keys, none, queries, heads, batch };
@@ -142,6 +142,7 @@ struct Choices {
   OutputMatrix output_matrix = OutputMatrix::full;
   Residual residual = Residual::no;
   After after = After::nothing;
+  After after_joining = After::nothing;
   Returned returned = Returned::weights;
   bool results_swapped = false;
 
@@ -165,6 +166,9 @@ struct Choices {
   bool heads_averaged_scale = false;     // divided by H
   bool heads_averaged_first = false;     // of the heads' output
   bool heads_averaged_first_scale = false;
+  bool heads_averaged_scores = false;
+  bool heads_averaged_weights = false;
+  bool first_head_weights = false;  // the gradient through the weights
   double factor = 1;
   int self_keeps = -1;  // where one variable is query, key and value: whose gradient stays
 };
