@@ -3,8 +3,10 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <map>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -156,6 +158,19 @@ TEST_CASE("every two mistakes of the values differ on the inputs") {
 
 TEST_CASE("every two mistakes of the gradients differ on the inputs") {
   check_separate(gradient_mistakes(), gradient_cases(1), true);
+}
+
+TEST_CASE("the documentation lists each mistake") {
+  std::ifstream file(XGRAD_GRADING_PAGE);
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  for (const auto* mistakes : {&forward_mistakes(), &gradient_mistakes(), &law_mistakes()}) {
+    for (const Mistake& one : *mistakes) {
+      INFO(one.id);
+      CHECK(page.find(std::string("| `") + one.id + "` | " + one.name + " |") != std::string::npos);
+      CHECK(&mistake(one.id) == &one);
+    }
+  }
+  CHECK_THROWS_AS(mistake("no-such-mistake"), xg::ArgumentError);
 }
 
 TEST_CASE("each mistake of the catalogue is given its name") {

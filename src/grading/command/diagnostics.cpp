@@ -89,7 +89,7 @@ std::string fold_errors(const std::string& compiler_output, const std::string& f
   std::vector<long> lines;
   for (const Error& one : order) {
     // One line of the reader's may be behind many errors in the templates it reaches.
-    if (one.line > 0 && std::find(lines.begin(), lines.end(), one.line) != lines.end()) continue;
+    if (std::find(lines.begin(), lines.end(), one.line) != lines.end()) continue;
     lines.push_back(one.line);
     if (++shown > kMostErrors) break;
     if (one.line == 0) {

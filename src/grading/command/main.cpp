@@ -50,12 +50,15 @@ constexpr Limits kRunning = {5, std::size_t{1} << 30, 4096};
 
 struct Exercise {
   const char* name;
-  const char* grade;  // with T for the type
+  const char* defines;  // in the namespace exercise
+  const char* grade;    // with T for the type
 };
 constexpr std::array<Exercise, 3> kExercises = {
-    Exercise{"multi_head_attention", "xg::grade<T>(exercise::multi_head_attention<T>)"},
-    Exercise{"attention_kernel", "xg::grade_attention_kernel<T>(exercise::attention_kernel<T>)"},
-    Exercise{"masked_softmax_rule",
+    Exercise{"multi_head_attention", "multi_head_attention<T>(query, ...)",
+             "xg::grade<T>(exercise::multi_head_attention<T>)"},
+    Exercise{"attention_kernel", "attention_kernel<T>(q, k, v, mask)",
+             "xg::grade_attention_kernel<T>(exercise::attention_kernel<T>)"},
+    Exercise{"masked_softmax_rule", "MaskedSoftmax<T>(mask)",
              "xg::grade_masked_softmax_rule<T>([](const xg::Mask& mask) {"
              " return std::make_shared<exercise::MaskedSoftmax<T>>(mask); })"}};
 
@@ -173,7 +176,12 @@ std::optional<std::string> compile(const fs::path& file, const Exercise& exercis
   const Finished finished = xg::grading::run(command, kCompiling);
   if (finished.out_of_time) return "it was not compiled within 60 s\n";
   if (WIFEXITED(finished.status) && WEXITSTATUS(finished.status) == 0) return std::nullopt;
-  return xg::grading::fold_errors(finished.output, fs::absolute(file).string());
+  std::string errors = xg::grading::fold_errors(finished.output, fs::absolute(file).string());
+  if (finished.output.find("the grader:") != std::string::npos) {
+    errors += std::string("The file has to define exercise::") + exercise.defines +
+              ", as the stub does.\n";
+  }
+  return errors;
 }
 
 json to_json(const GradeReport& report) {
