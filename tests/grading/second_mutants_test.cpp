@@ -58,15 +58,19 @@ Case<T> of_sizes(std::int64_t B, std::int64_t Q, std::int64_t K, std::int64_t D,
   return out;
 }
 
-Mask random_mask(const xg::Dims& shape, bool full_row) {
-  Variable<double> noise = xg::uniform<double>(shape, 0, 1, 21);
-  // One row of query 1 hidden, every row's key 0 shown otherwise.
-  const auto Q = shape[2], K = shape[3];
-  const Mask first_key = xg::arange<double>(0, static_cast<double>(K)) < 0.5;
-  const Mask row =
-      reshape(xg::arange<double>(0, static_cast<double>(shape[1] * Q)), {shape[1], Q, 1}) != 1;
-  const Mask mask = (noise < 0.6) | first_key;
-  return full_row ? mask & row : mask;
+/// Row 1 of each item is fully masked; every other one sees key 0 and some more.
+Mask random_mask(const xg::Dims& shape) {
+  const auto line = [](std::int64_t n) { return xg::arange<double>(0, static_cast<double>(n)); };
+  const Mask seen = xg::uniform<double>(shape, 0, 1, 21) < 0.6;
+  const Mask rows = reshape(line(shape[1] * shape[2]), {shape[1], shape[2], 1}) != 1;
+  return (seen | (line(shape[3]) < 0.5)) & rows;
+}
+
+template <class T>
+Case<T> masked(Case<T> c) {
+  const auto B = c.x[0].shape()[0], Q = c.x[0].shape()[1], K = c.x[1].shape()[1];
+  c.mask = random_mask({B, c.heads, Q, K});
+  return c;
 }
 
 template <class T>
@@ -77,11 +81,9 @@ Case<T> scene(Scene which) {
     case Scene::plain:
       return c;
     case Scene::masked:
-      c.mask = random_mask({2, 2, 3, 5}, true);
-      return c;
+      return masked(c);
     case Scene::square_masked:
-      square.mask = random_mask({2, 2, 4, 4}, true);
-      return square;
+      return masked(square);
     case Scene::item_masks:
       c.mask = xg::padding_mask({2, 4}, 5);
       return c;
@@ -104,39 +106,38 @@ Case<T> scene(Scene which) {
       c.x[3] = c.x[3] * 3000;
       return c;
     case Scene::three_heads:
-      return of_sizes<T>(2, 3, 4, 12, 3);
+      c = of_sizes<T>(2, 3, 4, 12, 3);
+      c.mask = random_mask({2, 1, 3, 4});
+      return c;
     case Scene::even:
-      return of_sizes<T>(2, 3, 5, 4, 2);
+      return masked(of_sizes<T>(2, 3, 5, 4, 2));
     case Scene::narrow:
-      return of_sizes<T>(2, 3, 5, 2, 2);
+      return masked(of_sizes<T>(2, 3, 5, 2, 2));
     case Scene::one_head:
-      c.heads = 1;
-      return c;
+      return masked(of_sizes<T>(2, 3, 5, 6, 1));
     case Scene::one_item:
-      c = of_sizes<T>(1, 3, 5, 6, 2);
-      c.mask = random_mask({1, 2, 3, 5}, true);
-      return c;
+      return masked(of_sizes<T>(1, 3, 5, 6, 2));
     case Scene::one_key:
-      return of_sizes<T>(2, 3, 1, 6, 2);
+      return masked(of_sizes<T>(2, 3, 1, 6, 2));
     case Scene::one_query:
-      return of_sizes<T>(2, 1, 5, 6, 2);
+      return masked(of_sizes<T>(2, 1, 5, 6, 2));
     case Scene::single:
       return of_sizes<T>(1, 1, 1, 6, 1);
     case Scene::symmetric_weights:
       for (std::size_t i = 3; i < 7; ++i) c.x[i] = c.x[i] + transpose(c.x[i]);
-      return c;
+      return masked(c);
     case Scene::equal_weights:
       for (std::size_t i = 4; i < 7; ++i) c.x[i] = c.x[3];
-      return c;
+      return masked(c);
     case Scene::identity_weights: {
       const auto line = xg::arange<T>(0, 6);
       const auto unit = where(line == reshape(line, {6, 1}), xg::ones<T>({6, 6}), 0);
       for (std::size_t i = 3; i < 7; ++i) c.x[i] = unit;
-      return c;
+      return masked(c);
     }
     case Scene::self_attention:
       square.x[1] = square.x[2] = square.x[0];
-      return square;
+      return masked(square);
     case Scene::fresh:
       break;
   }
@@ -451,6 +452,32 @@ TEST_CASE_TEMPLATE("a gradient mutant has right values and these wrong gradients
     CHECK(wrong_gradients<T>(f, row.blind) == ".......");
     if (std::is_same_v<T, float> && std::string(mutant.id) == "grad-in-float") continue;
     CHECK(wrong_gradients<T>(f, row.sees) == row.wrong);
+  }
+}
+
+TEST_CASE_TEMPLATE("with nothing visible a mutant gives zeros, unless that is its mistake", T,
+                   float, double) {
+  const std::set<std::string> output_not{
+      "mask-inverted",  "mask-added-as-number", "mask-multiplied-scores", "mask-fill-finite",
+      "mask-fill-inf",  "mask-fill-weak",       "mask-ignored",           "values-not-weighted",
+      "residual-added", "not-repeatable"};
+  std::set<std::string> weights_not{"mask-ignored-in-weights", "weights-are-scores",
+                                    "weights-are-log", "undefined-result"};
+  weights_not.insert(output_not.begin(), output_not.end());
+  weights_not.erase("values-not-weighted");
+  weights_not.erase("residual-added");
+  weights_not.erase("not-repeatable");  // cut to the keys of this call
+  const auto zero = [](const Variable<T>& x) {
+    return x.defined() && test::difference(x, x * 0, test::exactly).empty();
+  };
+  for (const Mutant& mutant : mutants::second_forward()) {
+    CAPTURE(std::string(mutant.id));
+    Case<T> c = of_sizes<T>(2, 4, 4, 6, 2);
+    c.mask = Mask{false};
+    call<T>(typed<T>(mutant), c);
+    const auto got = call<T>(typed<T>(mutant), c);
+    CHECK(zero(got.output) == (output_not.count(mutant.id) == 0));
+    CHECK(zero(got.weights) == (weights_not.count(mutant.id) == 0));
   }
 }
 
