@@ -8,6 +8,7 @@
 
 namespace xg::detail {
 
+/// In either form, with weights or fused.
 enum class Called { multi_head_attention, attention_kernel };
 
 /// Counts a call on this thread.

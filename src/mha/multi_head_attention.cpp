@@ -99,6 +99,7 @@ Variable<T> multi_head_attention_output(const Variable<T>& query, const Variable
                                         const Variable<T>& w_k, const Variable<T>& w_v,
                                         const Variable<T>& w_o, std::int64_t num_heads,
                                         const Mask& mask) {
+  detail::count_call(detail::Called::multi_head_attention);
   return between_projections("multi_head_attention_output", query, key, value, w_q, w_k, w_v, w_o,
                              num_heads, mask,
                              [&](const Variable<T>& q, const Variable<T>& k, const Variable<T>& v) {

@@ -9,6 +9,7 @@
 
 #include <xgrad/autograd/primitive.hpp>
 #include <xgrad/autograd/thread_pool.hpp>
+#include <xgrad/mha/calls.hpp>
 #include <xgrad/mha/hidden_keys.hpp>
 #include <xgrad/ops/arithmetic.hpp>
 #include <xgrad/ops/gemm.hpp>
@@ -480,6 +481,7 @@ template <class T>
 Variable<T> scaled_dot_product_attention(const Variable<T>& q, const Variable<T>& k,
                                          const Variable<T>& v, const Mask& mask,
                                          const AttentionOptions& options) {
+  detail::count_call(detail::Called::attention_kernel);
   detail::check_attention(detail::kOp, q, k, v, mask);
   if (options.scale.has_value() && !std::isfinite(*options.scale)) {
     detail::fail<ArgumentError>(detail::kOp, "scale is not finite", std::to_string(*options.scale),

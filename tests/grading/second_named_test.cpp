@@ -1,5 +1,4 @@
-// Each mistaken submission of the second set is named: written by another hand, and never looked at
-// when the catalogue was built.
+// Each mistaken submission of the second set is named. Nothing in src/ was built or tuned on it.
 
 #include <doctest/doctest.h>
 
