@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 #include <vector>
 
 #include <xgrad/autograd/primitive.hpp>
 #include <xgrad/ops/arithmetic.hpp>
 #include <xgrad/ops/broadcast.hpp>
 #include <xgrad/ops/exponential.hpp>
+#include <xgrad/ops/kernels/kernels.hpp>
 #include <xgrad/ops/loops.hpp>
 #include <xgrad/ops/reduce.hpp>
 
@@ -38,25 +38,13 @@ T sum_of(std::int64_t first, std::int64_t n, F f) {
   return lane[0];
 }
 
-/// A row of any stride; a constant one lets the compiler vectorise.
-template <class T, class Stride>
+/// A row that does not lie dense.
+template <class T>
 struct Row {
   T* data;
-  Stride stride;
+  std::int64_t stride;
   T& operator[](std::int64_t i) const { return data[i * stride]; }
 };
-
-using One = std::integral_constant<std::int64_t, 1>;
-
-/// Calls f with the rows, whose stride is a constant if all are dense.
-template <class F, class... T>
-void with_rows(bool dense, F f, std::pair<T*, std::int64_t>... rows) {
-  if (dense) {
-    f(Row<T, One>{rows.first, {}}...);
-  } else {
-    f(Row<T, std::int64_t>{rows.first, rows.second}...);
-  }
-}
 
 template <class T>
 struct Moments {
@@ -99,26 +87,28 @@ class LayerNormBackward final : public Primitive<T> {
     const std::int64_t n = x.extent(axis);
     if (n == 0) return out;
     static const T one = 1;
-    const T* weight = in.size() == 3 ? in[2].data() : &one;
-    const std::int64_t weight_step = in.size() == 3 ? in[2].stride(0) : 0;
-    const bool dense = n == 1 || (g.stride(axis) == 1 && x.stride(axis) == 1 && weight_step == 1);
+    const bool weighted = in.size() == 3;
+    const Row<const T> w{weighted ? in[2].data() : &one, weighted ? in[2].stride(0) : 0};
+    const bool dense =
+        n == 1 || (g.stride(axis) == 1 && x.stride(axis) == 1 && (!weighted || w.stride == 1));
     for_each_line<3>(x.shape(), {out.strides(), g.strides(), x.strides()}, axis, [&](auto at) {
-      with_rows(
-          dense,
-          [&](auto dx, auto gi, auto xi, auto w) {
-            const Moments<T> m(xi, n, static_cast<T>(eps_));
-            const T count = static_cast<T>(n);
-            const auto h = [&](std::int64_t i) { return gi[i] * w[i]; };
-            const auto hn = [&](std::int64_t i) { return h(i) * ((xi[i] - m.mean) * m.inverse); };
-            const T mean_h = sum_of<T>(0, n, h) / count;
-            const T mean_hn = sum_of<T>(0, n, hn) / count;
-            for (std::int64_t i = 0; i < n; ++i) {
-              dx[i] = m.inverse * (h(i) - mean_h - (xi[i] - m.mean) * m.inverse * mean_hn);
-            }
-          },
-          std::pair(out.data() + at[0], std::int64_t{1}),
-          std::pair(g.data() + at[1], g.stride(axis)), std::pair(x.data() + at[2], x.stride(axis)),
-          std::pair(weight, weight_step));
+      T* dx = out.data() + at[0];
+      const Row<const T> gi{g.data() + at[1], g.stride(axis)};
+      const Row<const T> xi{x.data() + at[2], x.stride(axis)};
+      if (dense) {
+        kernels<T>().layer_norm_backward(gi.data, xi.data, weighted ? w.data : nullptr, dx, n,
+                                         static_cast<T>(eps_));
+        return;
+      }
+      const Moments<T> m(xi, n, static_cast<T>(eps_));
+      const T count = static_cast<T>(n);
+      const auto h = [&](std::int64_t i) { return gi[i] * w[i]; };
+      const auto hn = [&](std::int64_t i) { return h(i) * ((xi[i] - m.mean) * m.inverse); };
+      const T mean_h = sum_of<T>(0, n, h) / count;
+      const T mean_hn = sum_of<T>(0, n, hn) / count;
+      for (std::int64_t i = 0; i < n; ++i) {
+        dx[i] = m.inverse * (h(i) - mean_h - (xi[i] - m.mean) * m.inverse * mean_hn);
+      }
     });
     return out;
   }
@@ -185,16 +175,15 @@ class LayerNormWeightGradient final : public Primitive<T> {
     };
     const bool dense = n == 1 || (g.stride(axis) == 1 && x.stride(axis) == 1);
     for_each_line<2>(x.shape(), {x.strides(), g.strides()}, axis, [&](auto at) {
-      with_rows(
-          dense,
-          [&](auto sum, auto gi, auto xi) {
-            const Moments<T> m(xi, n, static_cast<T>(eps_));
-            for (std::int64_t i = 0; i < n; ++i) {
-              sum[i] += gi[i] * ((xi[i] - m.mean) * m.inverse);
-            }
-          },
-          std::pair(out.data(), std::int64_t{1}), std::pair(g.data() + at[1], g.stride(axis)),
-          std::pair(x.data() + at[0], x.stride(axis)));
+      T* sum = out.data();
+      const Row<const T> xi{x.data() + at[0], x.stride(axis)};
+      const Row<const T> gi{g.data() + at[1], g.stride(axis)};
+      if (dense) {
+        kernels<T>().layer_norm_weight_gradient(gi.data, xi.data, sum, n, static_cast<T>(eps_));
+      } else {
+        const Moments<T> m(xi, n, static_cast<T>(eps_));
+        for (std::int64_t i = 0; i < n; ++i) sum[i] += gi[i] * ((xi[i] - m.mean) * m.inverse);
+      }
       if (++rows % kBlock == 0) carry();
     });
     for (std::size_t level = 0; level < partial.size(); ++level) {
@@ -239,23 +228,20 @@ class LayerNorm final : public Primitive<T> {
     static const T one = 1;
     static const T zero = 0;
     const bool affine = in.size() == 3;
-    const T* weight = affine ? in[1].data() : &one;
-    const T* bias = affine ? in[2].data() : &zero;
-    const std::int64_t weight_step = affine ? in[1].stride(0) : 0;
-    const std::int64_t bias_step = affine ? in[2].stride(0) : 0;
-    const bool dense = n == 1 || (x.stride(axis) == 1 && weight_step == 1 && bias_step == 1);
+    const Row<const T> w{affine ? in[1].data() : &one, affine ? in[1].stride(0) : 0};
+    const Row<const T> b{affine ? in[2].data() : &zero, affine ? in[2].stride(0) : 0};
+    const bool dense =
+        n == 1 || (x.stride(axis) == 1 && (!affine || (w.stride == 1 && b.stride == 1)));
     for_each_line<2>(x.shape(), {out.strides(), x.strides()}, axis, [&](auto at) {
-      with_rows(
-          dense,
-          [&](auto y, auto xi, auto w, auto b) {
-            const Moments<T> m(xi, n, static_cast<T>(eps_));
-            for (std::int64_t i = 0; i < n; ++i) {
-              y[i] = (xi[i] - m.mean) * m.inverse * w[i] + b[i];
-            }
-          },
-          std::pair(out.data() + at[0], std::int64_t{1}),
-          std::pair(x.data() + at[1], x.stride(axis)), std::pair(weight, weight_step),
-          std::pair(bias, bias_step));
+      T* y = out.data() + at[0];
+      const Row<const T> xi{x.data() + at[1], x.stride(axis)};
+      if (dense) {
+        kernels<T>().layer_norm(xi.data, affine ? w.data : nullptr, affine ? b.data : nullptr, y, n,
+                                static_cast<T>(eps_));
+        return;
+      }
+      const Moments<T> m(xi, n, static_cast<T>(eps_));
+      for (std::int64_t i = 0; i < n; ++i) y[i] = (xi[i] - m.mean) * m.inverse * w[i] + b[i];
     });
     return out;
   }

@@ -65,7 +65,7 @@ class Folder {
   }
 
  private:
-  static constexpr std::int64_t kMostRows = 8;
+  static constexpr std::int64_t kMostRows = 16;
   static constexpr std::int64_t kBuffer = 1024;
   const Fold<T>& fold_;
 };

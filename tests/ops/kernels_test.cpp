@@ -337,3 +337,146 @@ TEST_CASE_TEMPLATE("pow on every instruction set, with C's special cases", T, fl
     }
   }
 }
+
+namespace {
+
+template <class T>
+std::vector<T> uniform_numbers(std::size_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> uniform(-2, 2);
+  std::vector<T> x(n);
+  for (T& value : x) value = static_cast<T>(uniform(random));
+  return x;
+}
+
+template <class T>
+struct FoldCase {
+  std::string name;
+  xg::detail::Fold<T> Kernels<T>::*fold;
+  Longer first;
+  Longer (*next)(Longer sum, Longer x, Longer centre);
+};
+
+template <class T>
+bool close(T got, Longer want, Longer scale) {
+  return std::abs(static_cast<Longer>(got) - want) <=
+         8 * static_cast<Longer>(std::numeric_limits<T>::epsilon()) * scale +
+             static_cast<Longer>(std::numeric_limits<T>::min());
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("folds of lines and of rows on every instruction set", T, float, double) {
+  using L = Longer;
+  using K = Kernels<T>;
+  const L infinity = std::numeric_limits<L>::infinity();
+  const FoldCase<T> cases[] = {
+      {"sum", &K::sum, 0, [](L s, L x, L) { return s + x; }},
+      {"prod", &K::prod, 1, [](L s, L x, L) { return s * x; }},
+      {"max", &K::max, -infinity, [](L s, L x, L) { return x > s ? x : s; }},
+      {"min", &K::min, infinity, [](L s, L x, L) { return x < s ? x : s; }},
+      {"sum_centred", &K::sum_centred, 0, [](L s, L x, L c) { return s + (x - c); }},
+      {"sum_squares", &K::sum_squares, 0, [](L s, L x, L c) { return s + (x - c) * (x - c); }},
+      {"sum_exp", &K::sum_exp, 0, [](L s, L x, L c) { return s + std::exp(x - c); }},
+  };
+  const std::vector<T> x = uniform_numbers<T>(3000, 4);
+  const std::vector<T> centres = uniform_numbers<T>(40, 5);
+  for (const Table<T>& table : tables<T>()) {
+    CAPTURE(table.name);
+    for (const FoldCase<T>& f : cases) {
+      CAPTURE(f.name);
+      const auto fold = table.kernels->*f.fold;
+      for (const std::int64_t n : {1, 2, 3, 7, 15, 16, 17, 63, 64, 65, 130, 600, 3000}) {
+        CAPTURE(n);
+        L want = f.first;
+        L scale = 1;
+        for (std::int64_t i = 0; i < n; ++i) {
+          want = f.next(want, x[i], centres[0]);
+          scale = std::max(scale, std::abs(want));
+        }
+        const bool product = f.name == "prod";
+        scale = product ? std::abs(want) * n : scale + static_cast<L>(n) / 16;
+        CHECK(close(fold.line(x.data(), n, centres[0]), want, scale));
+      }
+      for (const std::int64_t width : {1, 5, 16, 37}) {
+        std::vector<T> result(40, T(7));
+        fold.rows(x.data(), 50, 8, centres.data(), result.data(), width);
+        for (std::int64_t i = 0; i < width; ++i) {
+          L want = f.first;
+          for (std::int64_t j = 0; j < 8; ++j) want = f.next(want, x[j * 50 + i], centres[i]);
+          CHECK(close(result[i], want, std::abs(want) + 8));
+        }
+        CHECK(result[width] == T(7));
+      }
+      const T nan = std::numeric_limits<T>::quiet_NaN();
+      for (std::size_t place = 0; place < 70; ++place) {
+        std::vector<T> with_nan(x.begin(), x.begin() + 70);
+        with_nan[place] = nan;
+        REQUIRE(std::isnan(fold.line(with_nan.data(), 70, T(1))));
+      }
+    }
+  }
+}
+
+TEST_CASE_TEMPLATE("softmax, log_softmax and layer_norm on every instruction set", T, float,
+                   double) {
+  using L = Longer;
+  const std::vector<T> x = uniform_numbers<T>(700, 6);
+  const std::vector<T> g = uniform_numbers<T>(700, 7);
+  const std::vector<T> w = uniform_numbers<T>(700, 8);
+  for (const Table<T>& table : tables<T>()) {
+    CAPTURE(table.name);
+    for (const std::int64_t n : {1, 2, 5, 16, 31, 64, 250, 700}) {
+      CAPTURE(n);
+      const auto& k = *table.kernels;
+      const L count = static_cast<L>(n);
+      L total = 0;
+      L mean = 0;
+      for (std::int64_t i = 0; i < n; ++i) {
+        total += std::exp(static_cast<L>(x[i]));
+        mean += x[i] / count;
+      }
+      L variance = 0;
+      for (std::int64_t i = 0; i < n; ++i) variance += (x[i] - mean) * (x[i] - mean) / count;
+      const L inverse = 1 / std::sqrt(variance + L(0.01));
+      const auto weight = [&](std::int64_t i) { return std::exp(static_cast<L>(x[i])) / total; };
+      const auto normal = [&](std::int64_t i) { return (x[i] - mean) * inverse; };
+      L dot = 0;
+      L mean_h = 0;
+      L mean_hn = 0;
+      for (std::int64_t i = 0; i < n; ++i) {
+        dot += g[i] * weight(i);
+        mean_h += static_cast<L>(g[i]) * w[i] / count;
+        mean_hn += static_cast<L>(g[i]) * w[i] * normal(i) / count;
+      }
+      std::vector<T> y(n), log_y(n), d(n), normalised(n), affine(n), dx(n), dw(n, T(1));
+      k.softmax(x.data(), y.data(), n);
+      k.log_softmax(x.data(), log_y.data(), n);
+      k.softmax_backward(g.data(), y.data(), d.data(), n);
+      k.layer_norm(x.data(), nullptr, nullptr, normalised.data(), n, T(0.01));
+      k.layer_norm(x.data(), w.data(), g.data(), affine.data(), n, T(0.01));
+      k.layer_norm_backward(g.data(), x.data(), w.data(), dx.data(), n, T(0.01));
+      k.layer_norm_weight_gradient(g.data(), x.data(), dw.data(), n, T(0.01));
+      for (std::int64_t i = 0; i < n; ++i) {
+        CHECK(close(y[i], weight(i), weight(i)));
+        CHECK(close(log_y[i], std::log(weight(i)), L(8)));
+        CHECK(close(d[i], weight(i) * (g[i] - dot), weight(i) * 2));
+        CHECK(close(normalised[i], normal(i), L(2)));
+        CHECK(close(affine[i], normal(i) * w[i] + g[i], L(4)));
+        CHECK(close(dx[i], inverse * (g[i] * static_cast<L>(w[i]) - mean_h - normal(i) * mean_hn),
+                    inverse * 8));
+        CHECK(close(dw[i], 1 + g[i] * normal(i), L(4)));
+      }
+    }
+    // The limits at infinity.
+    const T infinity = std::numeric_limits<T>::infinity();
+    std::vector<T> scores = {T(1), infinity, -infinity};
+    std::vector<T> y(3);
+    CHECK(table.kernels->softmax(scores.data(), y.data(), 3) == T(1));
+    CHECK(y == std::vector<T>{0, 1, 0});
+    scores[0] = infinity;
+    CHECK(std::isnan(table.kernels->softmax(scores.data(), y.data(), 3)));
+    scores[0] = scores[1] = -infinity;
+    CHECK(std::isnan(table.kernels->softmax(scores.data(), y.data(), 3)));
+  }
+}

@@ -214,7 +214,7 @@ inline NormalTail<T> normal_tail(Batch<T> a) {
   const Batch<T> half(T(-0.5));
   const Batch<T> density = math::exp(half * high * high, half * (a - high) * (a + high));
   // The ratio times (1 + sqrt 2 a) is a function without a pole.
-  const Batch<T> centre(T(C::centre));
+  const Batch<T> centre(static_cast<T>(C::centre));
   const Batch<T> scale = xsimd::fma(a, Batch<T>(T(1.41421356237309504880)), Batch<T>(T(1)));
   return {density, polynomial((a - centre) / (a + centre), C::tail) / scale};
 }
