@@ -13,6 +13,7 @@
 #include <xgrad/ops/arithmetic.hpp>
 #include <xgrad/ops/gemm.hpp>
 #include <xgrad/ops/kernels/attention.hpp>
+#include <xgrad/ops/kernels/kernels.hpp>
 #include <xgrad/ops/loops.hpp>
 #include <xgrad/ops/matmul.hpp>
 #include <xgrad/ops/reduce.hpp>
@@ -109,9 +110,8 @@ void clear(const MatrixView<T>& m) {
 template <class T>
 void multiply(double alpha, const MatrixView<const T>& a, const MatrixView<const T>& b,
               bool accumulate, const MatrixView<T>& c) {
-  attention_kernels<T>().product({c.rows, c.cols, a.cols, static_cast<T>(alpha), a.data,
-                                  a.row_stride, a.col_stride, b.data, b.row_stride, accumulate,
-                                  c.data, c.row_stride});
+  kernels<T>().product({c.rows, c.cols, a.cols, static_cast<T>(alpha), a.data, a.row_stride,
+                        a.col_stride, b.data, b.row_stride, accumulate, c.data, c.row_stride});
 }
 
 /// Queries and keys whose scores are computed together.
