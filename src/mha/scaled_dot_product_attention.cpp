@@ -73,18 +73,22 @@ bool has_unit_columns(const MatrixView<T>& m) {
   return m.col_stride == 1 || m.cols <= 1;
 }
 
-/// A row-major copy, in squares, since one side or the other jumps from line to line.
+/// A row-major copy, in strips, since of a transposed matrix whole rows would be read from one line
+/// of the cache for each element.
 template <class T>
 MatrixView<const T> pack(const MatrixView<const T>& m, T* out) {
-  constexpr std::int64_t kSide = 16;
-  for (std::int64_t row = 0; row < m.rows; row += kSide) {
-    const std::int64_t last_row = std::min(row + kSide, m.rows);
-    for (std::int64_t col = 0; col < m.cols; col += kSide) {
-      const std::int64_t last_col = std::min(col + kSide, m.cols);
-      for (std::int64_t i = row; i < last_row; ++i) {
-        const T* from = m.data + i * m.row_stride;
-        for (std::int64_t k = col; k < last_col; ++k) out[i * m.cols + k] = from[k * m.col_stride];
-      }
+  constexpr std::int64_t kStrip = 8;
+  std::int64_t col = 0;
+  for (; col + kStrip <= m.cols; col += kStrip) {
+    for (std::int64_t i = 0; i < m.rows; ++i) {
+      const T* from = m.data + i * m.row_stride + col * m.col_stride;
+      T* to = out + i * m.cols + col;
+      for (std::int64_t k = 0; k < kStrip; ++k) to[k] = from[k * m.col_stride];
+    }
+  }
+  for (; col < m.cols; ++col) {
+    for (std::int64_t i = 0; i < m.rows; ++i) {
+      out[i * m.cols + col] = m.data[i * m.row_stride + col * m.col_stride];
     }
   }
   return {out, m.rows, m.cols, m.cols, 1};

@@ -309,8 +309,8 @@ class Machine {
         for (V& one : x) one = variable();
         const std::int64_t heads = integer();
         if (flip()) {
-          return put(xg::multi_head_attention_output(x[0], x[1], x[2], x[3], x[4], x[5], x[6], heads,
-                                                     mask()));
+          return put(xg::multi_head_attention_output(x[0], x[1], x[2], x[3], x[4], x[5], x[6],
+                                                     heads, mask()));
         }
         return put(
             xg::multi_head_attention(x[0], x[1], x[2], x[3], x[4], x[5], x[6], heads, mask()));
