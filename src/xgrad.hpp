@@ -2,7 +2,8 @@
 #define XGRAD_XGRAD_HPP
 
 /// The lean umbrella: everything but the bridge to xtensor (<xgrad/xtensor.hpp>), the kernels'
-/// mime bundles (<xgrad/display.hpp>) and grading (<xgrad/grading.hpp>). Includes no xtensor header.
+/// mime bundles (<xgrad/display.hpp>) and grading (<xgrad/grading.hpp>). Includes no xtensor
+/// header.
 
 #include <xgrad/autograd/custom.hpp>
 #include <xgrad/autograd/derivatives.hpp>
