@@ -18,7 +18,7 @@ namespace xg {
 /// of exactly 0 is a dot. Without labels the queries and keys are numbered. Many of them are drawn
 /// in blocks, each as strong as its largest weight; beyond 16 maps the rest is left out.
 /// Throws ShapeError for another number of axes, ArgumentError unless there is a label for each
-/// query and each key, or none.
+/// query and each key, or none, and for more than 2^26 weights in a head.
 template <class T>
 XGRAD_API Picture heads(const Variable<T>& weights, const std::vector<std::string>& queries = {},
                         const std::vector<std::string>& keys = {});

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <locale>
 #include <sstream>
 
@@ -20,9 +21,10 @@ namespace {
 
 constexpr const char* kOp = "heads";
 constexpr std::int64_t kMaps = 16;
-constexpr std::int64_t kCells = 2500;     // of all maps together
-constexpr std::size_t kMostText = 12;     // queries and keys of a table of text
-constexpr std::size_t kMostLetters = 14;  // of a label
+constexpr std::int64_t kMostWeights = std::int64_t{1} << 26;  // of a head
+constexpr std::int64_t kCells = 2500;                         // of all maps together
+constexpr std::size_t kMostText = 12;                         // queries and keys of a table of text
+constexpr std::size_t kMostLetters = 14;                      // of a label
 constexpr const char* kColor = "#2f74e0";
 
 struct Map {
@@ -42,27 +44,22 @@ struct Maps {
   }
 };
 
-std::vector<std::string> checked_labels(const std::vector<std::string>& labels, std::int64_t extent,
-                                        const char* what) {
-  if (labels.empty()) {
-    std::vector<std::string> numbers;
-    for (std::int64_t i = 0; i < extent; ++i) numbers.push_back(text(i));
-    return numbers;
-  }
-  if (labels.size() != static_cast<std::size_t>(extent)) {
-    fail<ArgumentError>(kOp, std::string("wrong number of ") + what + " labels",
-                        text(labels.size()), text(extent));
-  }
-  std::vector<std::string> out;
-  for (const std::string& label : labels) out.push_back(shortened(printable(label), kMostLetters));
-  return out;
+void check_labels(const std::vector<std::string>& labels, std::int64_t extent, const char* what) {
+  if (labels.empty() || labels.size() == static_cast<std::size_t>(extent)) return;
+  fail<ArgumentError>(kOp, std::string("wrong number of ") + what + " labels", text(labels.size()),
+                      text(extent) + ", or none");
 }
 
-std::vector<std::string> block_labels(const std::vector<std::string>& labels, std::int64_t block) {
-  if (block == 1) return labels;
+/// A label for each block: that of its first.
+std::vector<std::string> block_labels(const std::vector<std::string>& labels, std::int64_t extent,
+                                      std::int64_t block) {
   std::vector<std::string> out;
-  for (std::size_t i = 0; i < labels.size(); i += static_cast<std::size_t>(block)) {
-    out.push_back(labels[i] + "\u2026");
+  for (std::int64_t i = 0; i < extent; i += block) {
+    std::string label = text(i);
+    if (!labels.empty()) {
+      label = shortened(printable(labels[static_cast<std::size_t>(i)]), kMostLetters);
+    }
+    out.push_back(block == 1 ? label : label + "\u2026");
   }
   return out;
 }
@@ -78,17 +75,21 @@ Maps gather(const Array<T>& weights, const std::vector<std::string>& queries,
   const std::int64_t k = weights.extent(dim - 1);
   const std::int64_t heads = dim > 2 ? weights.extent(dim - 3) : 1;
   const std::int64_t items = dim > 3 ? weights.extent(0) : 1;
-  const std::vector<std::string> rows = checked_labels(queries, q, "query");
-  const std::vector<std::string> columns = checked_labels(keys, k, "key");
+  check_labels(queries, q, "query");
+  check_labels(keys, k, "key");
 
   Maps out;
   if (weights.size() == 0) return out;
+  if (q > kMostWeights / k) {
+    fail<ArgumentError>(kOp, "too many weights to draw", text(weights.shape()),
+                        "at most " + text(kMostWeights) + " in a head");
+  }
   const std::int64_t maps = heads > kMaps / items ? std::min(kMaps, heads * items) : heads * items;
   const auto side = static_cast<std::int64_t>(std::sqrt(double(kCells) / double(maps)));
   const std::int64_t row_block = (q + side - 1) / side;
   const std::int64_t column_block = (k + side - 1) / side;
-  out.rows = block_labels(rows, row_block);
-  out.columns = block_labels(columns, column_block);
+  out.rows = block_labels(queries, q, row_block);
+  out.columns = block_labels(keys, k, column_block);
   if (row_block > 1 || column_block > 1) {
     out.note = "each cell is the largest of " + text(row_block) + " \u00d7 " + text(column_block) +
                " weights";
@@ -101,7 +102,8 @@ Maps gather(const Array<T>& weights, const std::vector<std::string>& queries,
     Map map;
     map.title = "head " + text(m % heads);
     if (items > 1) map.title = "item " + text(m / heads) + ", " + map.title;
-    map.weights.assign(out.rows.size() * out.columns.size(), 0);
+    map.weights.assign(out.rows.size() * out.columns.size(),
+                       -std::numeric_limits<double>::infinity());
     const T* at = weights.data() + (dim > 3 ? m / heads * weights.stride(0) : 0) +
                   (dim > 2 ? m % heads * weights.stride(dim - 3) : 0);
     for (std::int64_t i = 0; i < q; ++i) {
@@ -241,8 +243,9 @@ std::string svg_of(const Maps& maps) {
   const std::size_t down = (maps.maps.size() + across - 1) / across;
   std::string out;
   for (std::size_t m = 0; m < maps.maps.size(); ++m) {
+    const std::size_t row = m / across;
     out += "<g transform=\"translate(" + px(pitch_x * double(m % across)) + " " +
-           px(pitch_y * double(m / across)) + ")\">\n" + drawing.draw(maps.maps[m]) + "</g>\n";
+           px(pitch_y * double(row)) + ")\">\n" + drawing.draw(maps.maps[m]) + "</g>\n";
   }
   double width = pitch_x * double(across) - kGap;
   double height = pitch_y * double(down) - kGap;
@@ -280,13 +283,12 @@ std::string vega_of(const Maps& maps) {
          R"(]},"columns":4,"facet":{"field":"head","type":"ordinal","title":null,)"
          R"("header":{"labelExpr":)" +
          label_expression(titles) + R"(}},"spec":{"width":{"step":)" + step +
-         R"(},"height":{"step":)" + step +
-         R"(},"mark":{"type":"rect","invalid":null},"encoding":{"x":)" +
-         vega_axis("key", maps.columns) + R"(,"y":)" + vega_axis("query", maps.rows) +
-         R"(,"color":{"field":"weight","type":"quantitative","scale":{"domain":[0,1],)"
-         R"("clamp":true,"interpolate":"rgb","range":[")" +
-         kColor + R"(0a",")" + kColor +
-         R"(ff"]}},"tooltip":{"field":"weight","type":"quantitative"}}}})";
+         R"(},"height":{"step":)" + step + R"(},"mark":{"type":"rect","invalid":null,"color":")" +
+         kColor + R"("},"encoding":{"x":)" + vega_axis("key", maps.columns) + R"(,"y":)" +
+         vega_axis("query", maps.rows) +
+         R"(,"opacity":{"field":"weight","type":"quantitative",)"
+         R"("scale":{"domain":[0,1],"clamp":true,"range":[0.03,1]}},)"
+         R"("tooltip":{"field":"weight","type":"quantitative"}}}})";
 }
 
 }  // namespace

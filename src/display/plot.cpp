@@ -75,6 +75,13 @@ Line line_of(const Series& series) {
   return out;
 }
 
+std::vector<std::string> names_of(const std::vector<Line>& lines) {
+  std::vector<std::string> out;
+  out.reserve(lines.size());
+  for (const Line& line : lines) out.push_back(line.name);
+  return out;
+}
+
 std::string number(double x, int digits) {
   if (std::isnan(x)) return "nan";  // not "-nan"
   char buffer[64];
@@ -83,7 +90,7 @@ std::string number(double x, int digits) {
   return {buffer, end};
 }
 
-/// Ticks at multiples of a round step. Half sizes, as the range of two doubles may be none.
+/// Ticks at multiples of a round step. Places are made of halves, as the range may overflow.
 struct Axis {
   double low;
   double high;
@@ -95,7 +102,7 @@ struct Axis {
       low = std::max(low - margin, std::numeric_limits<double>::lowest());
       high = std::min(high + margin, std::numeric_limits<double>::max());
     }
-    step = 2 * tick_step(high / 2 - low / 2);
+    step = std::isfinite(high - low) ? tick_step(high - low) : 2 * tick_step(high / 2 - low / 2);
   }
 
   /// 0 at the low end, 1 at the high one.
@@ -160,10 +167,9 @@ std::string sparkline(const Line& line, const Bounds& bounds) {
 
 std::string text_of(const std::vector<Line>& lines, const Bounds& bounds,
                     const std::string& title) {
-  std::string out = (title.empty() ? "plot" : printable(title)) + ", " + text(bounds.steps) +
-                    (bounds.steps == 1 ? " step" : " steps");
-  std::vector<std::string> names;
-  for (const Line& line : lines) names.push_back(line.name);
+  std::string out = title.empty() ? "plot" : printable(title);
+  out += ", " + text(bounds.steps) + (bounds.steps == 1 ? " step" : " steps");
+  const std::vector<std::string> names = names_of(lines);
   for (const Line& line : lines) {
     out += "\n" + line.name + std::string(longest(names) - letters(line.name), ' ');
     if (!line.name.empty() || longest(names) > 0) out += "  ";
@@ -256,8 +262,9 @@ std::string svg_of(const std::vector<Line>& lines, const Bounds& bounds, const s
                 kColors[n % kColorCount] + "\"/>\n";
       }
     }
-    out += "<path d=\"" + path + "\" fill=\"none\" stroke-linejoin=\"round\"" + stroke(n) + "/>\n" +
-           dots;
+    out += "<path d=\"";
+    out += path;
+    out += "\" fill=\"none\" stroke-linejoin=\"round\"" + stroke(n) + "/>\n" + dots;
   }
   return svg_element(kWidth, bottom + 44, "Line chart of values over steps", out);
 }
@@ -265,13 +272,10 @@ std::string svg_of(const std::vector<Line>& lines, const Bounds& bounds, const s
 /// Names may repeat, so that lines go by number.
 std::string vega_of(const std::vector<Line>& lines, const std::string& title) {
   std::string values;
-  std::vector<std::string> names;
+  const std::vector<std::string> names = names_of(lines);
   std::string numbers;
   std::string colors;
-  bool named = false;
   for (std::size_t n = 0; n < lines.size(); ++n) {
-    names.push_back(lines[n].name);
-    named = named || !lines[n].name.empty();
     numbers += (n == 0 ? "" : ",") + text(n);
     colors += (n == 0 ? "" : ",") + json_string(kColors[n % kColorCount]);
     for (const Point& point : lines[n].points) {
@@ -288,7 +292,9 @@ std::string vega_of(const std::vector<Line>& lines, const std::string& title) {
          R"("y":{"field":"value","type":"quantitative","title":null,"scale":{"zero":false}},)"
          R"("color":{"field":"series","type":"nominal","scale":{"domain":[)" +
          numbers + R"(],"range":[)" + colors + R"(]},"legend":)" +
-         (named ? R"({"title":null,"labelExpr":)" + label_expression(names) + "}" : "null") + "}}}";
+         (longest(names) > 0 ? R"({"title":null,"labelExpr":)" + label_expression(names) + "}"
+                             : "null") +
+         "}}}";
 }
 
 }  // namespace
@@ -296,6 +302,7 @@ std::string vega_of(const std::vector<Line>& lines, const std::string& title) {
 
 Picture plot(const std::vector<Series>& series, const std::string& title) {
   std::vector<detail::Line> lines;
+  lines.reserve(series.size());
   for (const Series& one : series) lines.push_back(detail::line_of(one));
   const detail::Bounds bounds(lines);
   Picture out;
