@@ -2,8 +2,10 @@
 """Runs the code cells of C++ notebooks on real engines and checks what they print.
 
 What a cell must print is the output stored in the notebook: text exactly, numbers to a relative
-1e-6 whatever spaces align them, displays by their text/plain form and their mime types. A cell fails, too, if it does not
-compile or an exception leaves it; a cell that is about an error catches the exception and prints it.
+1e-6 whatever spaces align them, displays by their text/plain form and their mime types. A cell
+fails, too, if it does not compile or an exception leaves it; a cell that is about an error catches
+the exception and prints it. The engine `program` compiles all cells of a notebook as one plain C++
+program, in which a display is its text.
 """
 
 import argparse
@@ -17,7 +19,7 @@ import sys
 
 import engines
 
-ENGINES = ["cling", "clang-repl-19", "clang-repl-22", "jupyter"]
+ENGINES = ["cling", "clang-repl-19", "clang-repl-22", "program", "jupyter"]
 NUMBER = re.compile(r" *(-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?) *")
 RAW_INCLUDES = "#include <xtensor/xarray.hpp>\n#include <xtensor-blas/xlinalg.hpp>\n"
 ROUNDS = 3
@@ -55,7 +57,7 @@ def as_saved(output):
     return {**output, "data": {mime: lines(data) for mime, data in output["data"].items()}}
 
 
-def transcript(outputs):
+def transcript(outputs, pictures=True):
     """The outputs of a cell as one text: what went to stdout, and each display in its place."""
     text = ""
     for output in outputs:
@@ -63,7 +65,8 @@ def transcript(outputs):
             text += joined(output["text"])
         elif output["output_type"] == "display_data":
             data = output["data"]
-            text += f"[display {' '.join(sorted(data))}]\n{joined(data['text/plain'])}\n"
+            text += f"[display {' '.join(sorted(data))}]\n" if pictures else ""
+            text += f"{joined(data['text/plain'])}\n"
     return text
 
 
@@ -80,8 +83,8 @@ def same_text(got, want):
             and all(map(same_number, got[1::2], want[1::2])))
 
 
-def failure_of(result, want):
-    got = transcript(result.outputs)
+def failure_of(result, outputs, pictures):
+    got, want = transcript(result.outputs, pictures), transcript(outputs, pictures)
     if not result.ok:
         return f"error:\n{result.errors or got}"
     if not same_text(got, want):
@@ -89,12 +92,14 @@ def failure_of(result, want):
     return ""
 
 
-def start(name, args):
+def start(name, args, cells=()):
     if name == "cling":
         return engines.Cling(args.include, args.library, args.std)
     if name.startswith("clang-repl-"):
         version = name.removeprefix("clang-repl-")
         return engines.ClangRepl(version, args.include, args.library, args.std)
+    if name == "program":
+        return engines.Program(cells, args.include, args.library, args.std)
     return engines.JupyterKernel(name, args.include, args.library)
 
 
@@ -117,10 +122,11 @@ def available(args):
 
 def run(path, engine_name, args):
     notebook = load(path)
+    cells = code_cells(notebook)
     tests = []
-    engine = start(engine_name, args)
+    engine = start(engine_name, args, [joined(cell["source"]) for cell in cells])
     death = ""
-    for number, cell in enumerate(code_cells(notebook), 1):
+    for number, cell in enumerate(cells, 1):
         test = Test(pathlib.Path(path).name, engine_name, number, 0.0, death)
         tests.append(test)
         if death:
@@ -135,7 +141,7 @@ def run(path, engine_name, args):
         if args.update and result.ok:
             cell["outputs"] = [as_saved(output) for output in result.outputs]
             cell["execution_count"] = number
-        test.failure = failure_of(result, transcript(cell["outputs"]))
+        test.failure = failure_of(result, cell["outputs"], engine.shows_pictures)
     engine.close()
     if args.update:
         text = json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True)  # as Jupyter saves
@@ -145,7 +151,7 @@ def run(path, engine_name, args):
 
 def seconds_of(cells, engine_name, args):
     """The time that a fresh engine takes for these cells."""
-    engine = start(engine_name, args)
+    engine = start(engine_name, args, cells)
     try:
         results = [engine.run(cell) for cell in cells]
     finally:
@@ -172,15 +178,23 @@ def compare_includes(path, engine_name, args):
           f"ratio {attention / raw:.2f}")
 
 
-def print_table(tests):
-    print(f"\n{'notebook':<36} {'engine':<14} {'cell':>4} {'seconds':>8}")
+def print_cells(tests):
+    """One line: the seconds of each cell of a notebook on an engine."""
+    seconds = " ".join(f"{test.seconds:.2f}{'!' if test.failure else ''}" for test in tests)
+    print(f"{tests[0].notebook}, {tests[0].engine}: {seconds}", flush=True)
+
+
+def print_table(runs):
+    print(f"\n{'notebook':<36} {'engine':<14} {'cells':>5} {'failed':>6} {'first s':>8} {'total s':>8}")
     totals = {}
-    for test in tests:
-        mark = "  FAILED" if test.failure else ""
-        print(f"{test.notebook:<36} {test.engine:<14} {test.cell:>4} {test.seconds:>8.2f}{mark}")
-        totals[test.engine] = totals.get(test.engine, 0.0) + test.seconds
+    for tests in runs:
+        seconds = [test.seconds for test in tests]
+        failed = sum(bool(test.failure) for test in tests)
+        print(f"{tests[0].notebook:<36} {tests[0].engine:<14} {len(tests):>5} {failed:>6} "
+              f"{seconds[0]:>8.2f} {sum(seconds):>8.2f}")
+        totals[tests[0].engine] = totals.get(tests[0].engine, 0.0) + sum(seconds)
     for engine, seconds in totals.items():
-        print(f"{'total':<36} {engine:<14} {'':>4} {seconds:>8.2f}")
+        print(f"{'all':<36} {engine:<14} {'':>21} {seconds:>8.2f}")
 
 
 def main():
@@ -210,11 +224,16 @@ def main():
                 compare_includes(path, name, args)
         return 0
 
-    tests = [test for path in args.notebooks for name in names for test in run(path, name, args)]
+    runs = []
+    for path in args.notebooks:
+        for name in names:
+            runs.append(run(path, name, args))
+            print_cells(runs[-1])
+    tests = [test for tests in runs for test in tests]
     for test in tests:
         if test.failure:
             print(f"\n{test.notebook}, {test.engine}, cell {test.cell}: {test.failure.rstrip()}")
-    print_table(tests)
+    print_table(runs)
     failed = sum(bool(test.failure) for test in tests)
     print(f"\n{len(tests) - failed} passed, {failed} failed")
     return 1 if failed or not tests else 0

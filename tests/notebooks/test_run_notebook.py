@@ -10,6 +10,7 @@ import types
 import unittest
 
 import engines
+import program
 import run_notebook
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -64,6 +65,59 @@ class Comparison(unittest.TestCase):
         self.assertFalse(run_notebook.same_text("1 2", "1 2 3"))
         self.assertFalse(run_notebook.same_text("1\n2", "1 2"))
         self.assertFalse(run_notebook.same_text("", "1"))
+
+
+class Programs(unittest.TestCase):
+    def test_cells_are_split_into_declarations_and_statements(self):
+        items = [
+            ("#include <vector>", True),
+            ("const double r = 2;", True),
+            ("std::vector<std::vector<int>> v({{1}, {2}});", True),
+            ("std::vector<int> braces{1, 2};", True),
+            ("unsigned n = 3;", True),
+            ("const auto& w = v;", True),
+            ("auto twice = [](int x) { return 2 * x; };", True),
+            ("template <class T>\nT same(T x) {\n  if (x) { return x; }\n  return x;\n}", True),
+            ("namespace a {\nint f() { return 1; }\nint g() { return 2; }\n}", True),
+            ("struct Point { int x; };", True),
+            ("v.push_back({3});", False),
+            ("n = twice(n);", False),
+            ("++n;", False),
+            ("a::f();", False),
+            ("std::cout << \"a; {\" << v.size() << '}' << R\"(\")\";", False),
+            ("for (int i = 0; i < 3; ++i) n += i;", False),
+            ("if (n) {\n  ++n;\n} else {\n  --n;\n}", False),
+            ("if (n) ++n; else --n;", False),
+            ("do { --n; } while (n);", False),
+            ("try { throw 1; } catch (int) { n = 0; }", False),
+            ("[] { std::cout << n; }();", False),
+            ("{ int local = n; }", False),
+        ]
+        cell = "// a remark; with {\n" + "\n".join(item for item, _ in items)
+        found = [item.strip() for item in program.split_items(cell)]
+        found[0] = found[0].splitlines()[-1]
+        self.assertEqual(found, [item for item, _ in items])
+        self.assertEqual([program.is_declaration(item) for item in found],
+                         [declaration for _, declaration in items])
+
+    def test_cells_run_in_order_and_each_is_compared(self):
+        failures = run("program", [
+            ("int a = 1;", ""),
+            ("std::cout << a;\nint b = ++a;\nstd::cout << b;", "12"),
+            ("int twice(int x) {\n  return 2 * x;\n}\nstd::cout << twice(b);", "5"),
+            ("std::cout << a + b;", "4"),
+        ])
+        self.assertEqual([bool(failure) for failure in failures], [False, False, True, False])
+
+    def test_an_error_names_its_cell_and_line(self):
+        failures = run("program", [("int a = 1;", ""), ("\nint b = missing;", "")])
+        self.assertRegex(failures[0], r"cell_2:2:\d+: error: .*missing")
+
+    def test_an_exception_that_leaves_a_cell_fails_it(self):
+        failures = run("program", [("int a = 1;", ""), ("throw a;", ""), ("++a;", "")])
+        self.assertEqual(failures[0], "")
+        self.assertIn("the engine died", failures[1])
+        self.assertIn("not run", failures[2])
 
 
 class Engines(unittest.TestCase):
