@@ -4,8 +4,9 @@
 What a cell must print is the output stored in the notebook: text exactly, numbers to a relative
 1e-6 whatever spaces align them, displays by their text/plain form and their mime types. A cell
 fails, too, if it does not compile or an exception leaves it; a cell that is about an error catches
-the exception and prints it. The engine `program` compiles all cells of a notebook as one plain C++
-program, in which a display is its text.
+the exception and prints it. The answers to the exercises, C++ blocks inside <details>, run in their
+places, too: they must come to their end and not print "not yet". The engine `program` compiles all
+cells of a notebook as one plain C++ program, in which a display is its text.
 """
 
 import argparse
@@ -21,6 +22,8 @@ import engines
 
 ENGINES = ["cling", "clang-repl-19", "clang-repl-22", "program", "jupyter"]
 NUMBER = re.compile(r" *(-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?) *")
+DETAILS = re.compile(r"<details>.*?</details>", re.DOTALL)
+CPP_BLOCK = re.compile(r"^```cpp\n(.*?)^```", re.DOTALL | re.MULTILINE)
 RAW_INCLUDES = "#include <xtensor/xarray.hpp>\n#include <xtensor-blas/xlinalg.hpp>\n"
 ROUNDS = 3
 
@@ -29,7 +32,7 @@ ROUNDS = 3
 class Test:
     notebook: str
     engine: str
-    cell: int
+    cell: str
     seconds: float
     failure: str = ""
 
@@ -40,6 +43,28 @@ def load(path):
 
 def code_cells(notebook):
     return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+@dataclasses.dataclass
+class Step:
+    name: str
+    source: str
+    cell: dict = None  # None for an answer
+
+
+def steps_of(notebook):
+    """The code cells, numbered from 1, and between them the answers in the text cells."""
+    steps, number = [], 0
+    for cell in notebook["cells"]:
+        source = joined(cell["source"])
+        if cell["cell_type"] == "code":
+            number += 1
+            steps.append(Step(f"{number}", source, cell))
+        else:
+            answers = [block for details in DETAILS.findall(source)
+                       for block in CPP_BLOCK.findall(details)]
+            steps += [Step(f"{number}, answer", answer) for answer in answers]
+    return steps
 
 
 def joined(text):
@@ -83,10 +108,13 @@ def same_text(got, want):
             and all(map(same_number, got[1::2], want[1::2])))
 
 
-def failure_of(result, outputs, pictures):
-    got, want = transcript(result.outputs, pictures), transcript(outputs, pictures)
+def failure_of(result, step, pictures):
+    got = transcript(result.outputs, pictures)
     if not result.ok:
         return f"error:\n{result.errors or got}"
+    if step.cell is None:
+        return f"not right:\n{got}" if "not yet" in got.lower() else ""
+    want = transcript(step.cell["outputs"], pictures)
     if not same_text(got, want):
         return f"the output differs\n--- got\n{got}\n--- expected\n{want}\n{result.errors}"
     return ""
@@ -122,26 +150,26 @@ def available(args):
 
 def run(path, engine_name, args):
     notebook = load(path)
-    cells = code_cells(notebook)
+    steps = steps_of(notebook)
     tests = []
-    engine = start(engine_name, args, [joined(cell["source"]) for cell in cells])
+    engine = start(engine_name, args, [step.source for step in steps])
     death = ""
-    for number, cell in enumerate(cells, 1):
-        test = Test(pathlib.Path(path).name, engine_name, number, 0.0, death)
+    for step in steps:
+        test = Test(pathlib.Path(path).name, engine_name, step.name, 0.0, death)
         tests.append(test)
         if death:
             continue
         try:
-            result = engine.run(joined(cell["source"]))
+            result = engine.run(step.source)
         except engines.EngineDied as error:
             test.failure = f"{error}"
-            death = f"not run: the engine died in cell {number}"
+            death = f"not run: the engine died in cell {step.name}"
             continue
         test.seconds = result.seconds
-        if args.update and result.ok:
-            cell["outputs"] = [as_saved(output) for output in result.outputs]
-            cell["execution_count"] = number
-        test.failure = failure_of(result, cell["outputs"], engine.shows_pictures)
+        if args.update and result.ok and step.cell:
+            step.cell["outputs"] = [as_saved(output) for output in result.outputs]
+            step.cell["execution_count"] = int(step.name)
+        test.failure = failure_of(result, step, engine.shows_pictures)
     engine.close()
     if args.update:
         text = json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True)  # as Jupyter saves

@@ -120,6 +120,25 @@ class Programs(unittest.TestCase):
         self.assertIn("not run", failures[2])
 
 
+class Answers(unittest.TestCase):
+    def test_an_answer_runs_in_its_place_and_must_be_right(self):
+        text = ("<details><summary>Solution</summary>\n\nTwice:\n\n```cpp\nanswer({});\n```\n\n"
+                "</details>\n\n```cpp\nnot code of the lesson\n```\n")
+        notebook = {"cells": [
+            {"cell_type": "code", "source": "int n = 2;"},
+            {"cell_type": "markdown", "source": text},
+            {"cell_type": "code", "source": ["int m = n;"]},
+        ]}
+        steps = run_notebook.steps_of(notebook)
+        self.assertEqual([step.name for step in steps], ["1", "1, answer", "2"])
+        self.assertEqual(steps[1].source, "answer({});\n")
+        for printed, ok, failure in (("Right", True, "^$"), ("Not yet", True, "not right"),
+                                     ("", False, "error")):
+            outputs = [{"output_type": "stream", "name": "stdout", "text": printed}]
+            result = engines.Result(ok, 0.0, outputs, "")
+            self.assertRegex(run_notebook.failure_of(result, steps[1], True), failure)
+
+
 class Engines(unittest.TestCase):
     def check(self, cells, patterns):
         for engine in ENGINES:
