@@ -73,7 +73,9 @@ Variable<T>::Variable(const Variable& other) noexcept : state_(other.state_) {
 
 template <class T>
 void Variable<T>::release() noexcept {
-  if (state_->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete state_;
+  // Null again, for Cling: see finished.hpp.
+  State<T>* const state = std::exchange(state_, nullptr);
+  if (state->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete state;
 }
 
 template <class T>

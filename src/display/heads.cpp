@@ -4,10 +4,12 @@
 #include <limits>
 #include <locale>
 #include <sstream>
+#include <utility>
 
 #include <xgrad/autograd/array.hpp>
 #include <xgrad/autograd/describe.hpp>
 #include <xgrad/autograd/escape.hpp>
+#include <xgrad/autograd/finished.hpp>
 #include <xgrad/autograd/message.hpp>
 #include <xgrad/autograd/node.hpp>
 #include <xgrad/autograd/number_text.hpp>
@@ -304,16 +306,16 @@ Picture heads(const Variable<T>& weights, const std::vector<std::string>& querie
   }
   Picture out;
   out.text = "attention weights" + detail::facts(weights);
-  if (!values.has_values()) return out;
+  if (!values.has_values()) return detail::finished(std::move(out));
   const detail::Maps maps = detail::gather(values, queries, keys);
-  if (maps.maps.empty()) return out;
+  if (maps.maps.empty()) return detail::finished(std::move(out));
   const std::size_t most = detail::kMostText;
   if (maps.note.empty() && maps.rows.size() <= most && maps.columns.size() <= most) {
     out.text = detail::text_tables(maps);
   }
   out.svg = detail::svg_of(maps);
   out.vega_lite = detail::vega_of(maps);
-  return out;
+  return detail::finished(std::move(out));
 }
 template Picture heads(const Variable<float>&, const std::vector<std::string>&,
                        const std::vector<std::string>&);

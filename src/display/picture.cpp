@@ -3,6 +3,7 @@
 #include <atomic>
 #include <iostream>
 
+#include <xgrad/autograd/finished.hpp>
 #include <xgrad/display/hook.hpp>
 #include <xgrad/display/html.hpp>
 
@@ -37,7 +38,7 @@ Picture graph(const Variable<T>& x, Fold fold) {
   out.text = graph_text(x, fold);
   out.text.pop_back();  // show adds the line's end
   out.svg = graph_svg(x, fold);
-  return out;
+  return detail::finished(std::move(out));
 }
 template Picture graph(const Variable<float>&, Fold);
 template Picture graph(const Variable<double>&, Fold);

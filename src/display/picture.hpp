@@ -3,6 +3,7 @@
 
 #include <iosfwd>
 #include <string>
+#include <utility>
 
 #include <xgrad/autograd/gradcheck.hpp>
 #include <xgrad/autograd/graph_picture.hpp>
@@ -42,7 +43,7 @@ XGRAD_API void show(const Picture& picture);
 ///
 ///     xg::show(x);
 ///     xg::show(xg::graph(loss));
-template <class X>
+template <class X, class = decltype(picture(std::declval<const X&>()))>
 void show(const X& x) {
   show(picture(x));
 }

@@ -97,6 +97,7 @@ struct Axis {
   double step;
 
   Axis(double lowest, double highest) : low(lowest), high(highest) {
+    if (low > 0 && low < high / 5) low = 0;
     if (low == high) {
       const double margin = low == 0 ? 1 : std::abs(low) / 10;
       low = std::max(low - margin, std::numeric_limits<double>::lowest());
@@ -288,7 +289,7 @@ std::string vega_of(const std::vector<Line>& lines, const std::string& title) {
          R"("background":"transparent","width":480,"height":220,"title":)" +
          json_string(title) + R"(,"data":{"values":[)" + values +
          R"(]},"mark":{"type":"line","tooltip":true},"encoding":{)"
-         R"("x":{"field":"step","type":"quantitative"},)"
+         R"("x":{"field":"step","type":"quantitative","axis":{"tickMinStep":1}},)"
          R"("y":{"field":"value","type":"quantitative","title":null,"scale":{"zero":false}},)"
          R"("color":{"field":"series","type":"nominal","scale":{"domain":[)" +
          numbers + R"(],"range":[)" + colors + R"(]},"legend":)" +

@@ -55,14 +55,16 @@ double tick_step(double range) {
 
 std::string svg_element(double width, double height, const std::string& label,
                         const std::string& content) {
-  // `:root` is this element only where it is a document of its own, as in an <img>.
+  // `:root` is this element only where it is a document of its own, as in an <img>. What is around
+  // it is unknown there, so it brings its own background.
   return "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"xgrad\" role=\"img\" aria-label=\"" +
          escape_xml(label) + "\"" + attribute("width", width) + attribute("height", height) +
          " viewBox=\"0 0 " + px(width) + " " + px(height) +
          "\" style=\"max-width:100%;height:auto\" fill=\"currentColor\" "
          "font-family=\"system-ui,Helvetica,Arial,sans-serif\">\n"
-         "<style>svg.xgrad:root{color:#1b2430}"
-         "@media(prefers-color-scheme:dark){svg.xgrad:root{color:#e6e9ef}}</style>\n" +
+         "<style>svg.xgrad:root{color:#1b2430;background:#fff}"
+         "@media(prefers-color-scheme:dark)"
+         "{svg.xgrad:root{color:#e6e9ef;background:#161b22}}</style>\n" +
          content + "</svg>\n";
 }
 

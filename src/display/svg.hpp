@@ -24,8 +24,8 @@ std::string shortened(const std::string& utf8, std::size_t most);
 /// A step of 1, 2 or 5 times a power of ten that gives at most six of them.
 double tick_step(double range);
 
-/// A picture of its own, without a background: its text has the colour of the text around it, or
-/// of the reader's theme where nothing is around it.
+/// A picture without a background, whose text has the colour of the text around it. As an image of
+/// its own it has a background, in the reader's theme.
 std::string svg_element(double width, double height, const std::string& label,
                         const std::string& content);
 

@@ -33,7 +33,10 @@ def highlighted(code):
 
 
 def mathml(formula, display):
+    formula = re.sub(r"\\(begin|end)\{aligned\}", r"\\\1{align*}", formula)  # which it knows
     text = latex2mathml.converter.convert(formula, display=display)
+    if re.search(r"<m\w+>(&<|\\)", text):
+        sys.exit(f"cannot convert {formula}")
     # What the converter gets wrong for browsers: infinity is no operator, a minus after an operator
     # is a sign, and the letters of a name are one word.
     text = text.replace("<mo>&#x0221E;</mo>", "<mi>&#x0221E;</mi>")
@@ -102,18 +105,20 @@ def page(path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true",
-                        help="write nothing; fail if a page is missing or not up to date")
-    parser.add_argument("folder", type=pathlib.Path, help="where the pages are")
+                        help="write nothing; fail if a page is missing, outdated or of no notebook")
+    parser.add_argument("folder", type=pathlib.Path, help="where the pages are, and nothing else")
     parser.add_argument("notebooks", nargs="+", type=pathlib.Path, metavar="NOTEBOOK")
     args = parser.parse_args()
-    outdated = []
-    for path in args.notebooks:
-        target = args.folder / f"{path.stem}.html"
-        text = page(path)
-        if not args.check:
-            target.write_text(text, encoding="utf-8")
-        elif not target.exists() or target.read_text(encoding="utf-8") != text:
-            outdated.append(target.name)
+    pages = {f"{path.stem}.html": page(path) for path in args.notebooks}
+    stored = {path.name: path.read_text(encoding="utf-8") for path in args.folder.glob("*.html")}
+    if not args.check:
+        for name in stored.keys() - pages.keys():
+            (args.folder / name).unlink()
+        for name, text in pages.items():
+            (args.folder / name).write_text(text, encoding="utf-8")
+        return
+    outdated = sorted(name for name in stored.keys() | pages.keys()
+                      if stored.get(name) != pages.get(name))
     if outdated:
         sys.exit(f"not what the notebooks show: {', '.join(outdated)}; run tests/notebooks/export_html")
 

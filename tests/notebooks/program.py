@@ -92,6 +92,14 @@ def is_declaration(item):
     return i + 1 < len(tokens) and bool(re.match(r"[A-Za-z_]", tokens[i]))
 
 
+def has_lambda(item):
+    tokens = [match.group() for match in _TOKEN.finditer(item) if not _is_blank(match.group())]
+    for before, token in zip(["", *tokens], tokens):
+        if token == "[" and not re.match(r"[\w)\]]", before):
+            return True
+    return False
+
+
 def to_program(cells, before_cell="", after_cell=""):
     """The program's source; the two statements run before and after each cell."""
     parts = []

@@ -3,10 +3,11 @@
 
 What a cell must print is the output stored in the notebook: text exactly, numbers to a relative
 1e-6 whatever spaces align them, displays by their text/plain form and their mime types. A cell
-fails, too, if it does not compile or an exception leaves it; a cell that is about an error catches
-the exception and prints it. The answers to the exercises, C++ blocks inside <details>, run in their
-places, too: they must come to their end and not print "not yet". The engine `program` compiles all
-cells of a notebook as one plain C++ program, in which a display is its text.
+fails, too, if it does not compile or an exception leaves it. Where the notebook stores an error
+output, the cell must fail instead, with a message that holds the stored one. The answers to the
+exercises, C++ blocks inside <details>, run in their places, too: they must come to their end and not
+print "not yet". The engine `program` compiles all cells of a notebook as one plain C++ program, in
+which a display is its text.
 """
 
 import argparse
@@ -50,6 +51,10 @@ class Step:
     name: str
     source: str
     cell: dict = None  # None for an answer
+
+    @property
+    def outputs(self):
+        return self.cell["outputs"] if self.cell else []
 
 
 def steps_of(notebook):
@@ -108,13 +113,21 @@ def same_text(got, want):
             and all(map(same_number, got[1::2], want[1::2])))
 
 
+def stored_errors(step):
+    return [output for output in step.outputs if output["output_type"] == "error"]
+
+
 def failure_of(result, step, pictures):
     got = transcript(result.outputs, pictures)
-    if not result.ok:
-        return f"error:\n{result.errors or got}"
+    errors = [error["evalue"] for error in stored_errors(step)]
+    if result.ok and errors:
+        return f"no error, expected:\n{errors[0]}"
+    if not result.ok and not (errors and errors[0] in result.errors):
+        expected = [f"expected: {text}" for text in errors]
+        return "\n".join(["error:", (result.errors or got).rstrip(), *expected])
     if step.cell is None:
         return f"not right:\n{got}" if "not yet" in got.lower() else ""
-    want = transcript(step.cell["outputs"], pictures)
+    want = transcript(step.outputs, pictures)
     if not same_text(got, want):
         return f"the output differs\n--- got\n{got}\n--- expected\n{want}\n{result.errors}"
     return ""
@@ -166,8 +179,8 @@ def run(path, engine_name, args):
             death = f"not run: the engine died in cell {step.name}"
             continue
         test.seconds = result.seconds
-        if args.update and result.ok and step.cell:
-            step.cell["outputs"] = [as_saved(output) for output in result.outputs]
+        if args.update and step.cell and result.ok != bool(stored_errors(step)):
+            step.cell["outputs"] = [*map(as_saved, result.outputs), *stored_errors(step)]
             step.cell["execution_count"] = int(step.name)
         test.failure = failure_of(result, step, engine.shows_pictures)
     engine.close()

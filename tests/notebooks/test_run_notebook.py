@@ -32,11 +32,13 @@ ENGINES = installed_engines()
 
 
 def run(engine, cells):
-    """Runs cells, given as (source, expected output), and returns their failures, '' for none."""
+    """Runs cells, given as (source, expected output[, expected error]), and returns their failures,
+    '' for none."""
     notebook = {"cells": [
         {"cell_type": "code", "metadata": {}, "source": source,
-         "outputs": [{"output_type": "stream", "name": "stdout", "text": want}]}
-        for source, want in cells]}
+         "outputs": [{"output_type": "stream", "name": "stdout", "text": want},
+                     *[{"output_type": "error", "evalue": text} for text in error]]}
+        for source, want, *error in cells]}
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "test.ipynb")
         path.write_text(json.dumps(notebook), encoding="utf-8")
@@ -120,6 +122,18 @@ class Programs(unittest.TestCase):
         self.assertIn("not run", failures[2])
 
 
+class Notebooks(unittest.TestCase):
+    def test_no_lambda_stands_in_a_top_level_statement(self):
+        # clang-repl dies of it, but only now and then.
+        self.assertTrue(program.has_lambda("check([](int x) { return x; });"))
+        self.assertFalse(program.has_lambda("v[0] = f(1)[2];"))
+        for path in (HERE / "../../notebooks").glob("*.ipynb"):
+            for step in run_notebook.steps_of(run_notebook.load(path)):
+                for item in program.split_items(step.source):
+                    with self.subTest(notebook=path.name, cell=step.name, item=item):
+                        self.assertTrue(program.is_declaration(item) or not program.has_lambda(item))
+
+
 class Answers(unittest.TestCase):
     def test_an_answer_runs_in_its_place_and_must_be_right(self):
         text = ("<details><summary>Solution</summary>\n\nTwice:\n\n```cpp\nanswer({});\n```\n\n"
@@ -175,6 +189,15 @@ class Engines(unittest.TestCase):
             ("try {\n  throw std::runtime_error(\"caught\");\n} catch (const std::exception& e) {\n"
              "  std::cout << e.what() << std::endl;\n}", "caught\n"),
         ], ["", "error", "escaped", "missing", ""])
+
+    def test_a_cell_with_a_stored_error_must_fail_with_it(self):
+        self.check([
+            ("#include <iostream>\n#include <stdexcept>", ""),
+            ("std::cout << \"before\\n\";\nthrow std::runtime_error(\"escaped\");", "before\n", "escaped"),
+            ("throw std::runtime_error(\"escaped\");", "", "another"),
+            ("int broken = missing;", "", "undeclared identifier 'missing'"),
+            ("int fine = 1;", "", "an error"),
+        ], ["", "", "expected: another", "", "no error, expected:\nan error"])
 
     def test_a_dead_engine_fails_its_cell_and_the_rest(self):
         self.check([
