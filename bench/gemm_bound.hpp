@@ -1,10 +1,14 @@
 #ifndef XGRAD_BENCH_GEMM_BOUND_HPP
 #define XGRAD_BENCH_GEMM_BOUND_HPP
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include <cblas.h>
+
+#include <xgrad/autograd/thread_pool.hpp>
 
 namespace bench {
 
@@ -22,7 +26,8 @@ inline void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, co
 }
 
 /// Exactly the BLAS calls that forward and backward of multi-head attention need, on preallocated
-/// memory with the strides that the heads really have: 12 for the projections, 6 for each head.
+/// memory with the strides that the heads really have: 12 for the projections, 6 for each head. One
+/// pool shares out rows and heads; BLAS itself is to run on one thread.
 template <class T>
 class GemmBound {
  public:
@@ -66,29 +71,53 @@ class GemmBound {
   }
 
  private:
+  /// Shares out the rows of a product of [rows, inner] and [inner, D].
+  template <class F>
+  void in_rows(int rows, int inner, F f) {
+    constexpr double kLeastWork = 1 << 18;  // multiply-adds worth a thread
+    constexpr std::int64_t kLeastRows = 128;
+    const double row = static_cast<double>(inner) * s_.D;
+    xg::detail::parallel_ranges(rows,
+                                std::max(kLeastRows, static_cast<std::int64_t>(kLeastWork / row)),
+                                16, [&](std::int64_t begin, std::int64_t end) {
+                                  f(static_cast<int>(begin), static_cast<int>(end - begin));
+                                });
+  }
   void forward(int rows, const std::vector<T>& x, std::vector<T>& y) {
-    gemm(CblasNoTrans, CblasNoTrans, rows, s_.D, s_.D, x.data(), s_.D, w_.data(), s_.D, y.data(),
-         s_.D);
+    in_rows(rows, s_.D, [&](int i, int n) {
+      const std::size_t at = std::size_t(i) * s_.D;
+      gemm(CblasNoTrans, CblasNoTrans, n, s_.D, s_.D, &x[at], s_.D, w_.data(), s_.D, &y[at], s_.D);
+    });
   }
   /// From the cotangent dy of y = x w: dw = x^T dy, dx = dy w^T (into memory that is read no more).
   void backward(int rows, std::vector<T>& x, const std::vector<T>& dy) {
-    gemm(CblasTrans, CblasNoTrans, s_.D, s_.D, rows, x.data(), s_.D, dy.data(), s_.D, dw_.data(),
-         s_.D);
+    in_rows(s_.D, rows, [&](int i, int n) {
+      gemm(CblasTrans, CblasNoTrans, n, s_.D, rows, &x[i], s_.D, dy.data(), s_.D,
+           &dw_[std::size_t(i) * s_.D], s_.D);
+    });
     scratch_.resize(x.size());
-    gemm(CblasNoTrans, CblasTrans, rows, s_.D, s_.D, dy.data(), s_.D, w_.data(), s_.D,
-         scratch_.data(), s_.D);
+    in_rows(rows, s_.D, [&](int i, int n) {
+      const std::size_t at = std::size_t(i) * s_.D;
+      gemm(CblasNoTrans, CblasTrans, n, s_.D, s_.D, &dy[at], s_.D, w_.data(), s_.D, &scratch_[at],
+           s_.D);
+    });
   }
   template <class F>
   void heads(F f) {
     const int d = s_.D / s_.H;
-    for (int b = 0; b < s_.B; ++b) {
-      for (int h = 0; h < s_.H; ++h) {
-        const std::size_t q = std::size_t(b) * s_.Q * s_.D + std::size_t(h) * d;
-        const std::size_t k = std::size_t(b) * s_.K * s_.D + std::size_t(h) * d;
-        const std::size_t p = (std::size_t(b) * s_.H + h) * s_.Q * s_.K;
-        f(&q_[q], &k_[k], &v_[k], &context_[q], &scores_[p], &dscores_[p]);
-      }
-    }
+    const double work = 3.0 * s_.Q * s_.K * d;
+    const auto head = [&](std::int64_t i) {
+      const std::size_t b = std::size_t(i) / s_.H;
+      const std::size_t h = std::size_t(i) % s_.H;
+      const std::size_t q = b * s_.Q * s_.D + h * d;
+      const std::size_t k = b * s_.K * s_.D + h * d;
+      const std::size_t p = std::size_t(i) * s_.Q * s_.K;
+      f(&q_[q], &k_[k], &v_[k], &context_[q], &scores_[p], &dscores_[p]);
+    };
+    xg::detail::parallel_ranges(s_.B * s_.H, 1 + static_cast<std::int64_t>((1 << 18) / work), 1,
+                                [&](std::int64_t i, std::int64_t end) {
+                                  for (; i < end; ++i) head(i);
+                                });
   }
 
   Size s_;

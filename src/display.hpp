@@ -10,6 +10,7 @@
 #include <xgrad/autograd/load_library.hpp>
 #include <xgrad/display/charts.hpp>
 #include <xgrad/display/picture.hpp>
+#include <xgrad/grading/report.hpp>
 
 namespace xg {
 
@@ -35,6 +36,10 @@ nlohmann::json mime_bundle_repr(const Attention<T>& attention) {
 inline nlohmann::json mime_bundle_repr(const Mask& mask) { return mime_bundle_repr(picture(mask)); }
 inline nlohmann::json mime_bundle_repr(const GradcheckReport& report) {
   return mime_bundle_repr(picture(report));
+}
+/// {"text/plain": to_string(), "text/html": to_html()}
+inline nlohmann::json mime_bundle_repr(const GradeReport& report) {
+  return {{"text/plain", report.to_string()}, {"text/html", report.to_html()}};
 }
 
 }  // namespace xg

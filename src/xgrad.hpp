@@ -14,6 +14,7 @@
 #include <xgrad/autograd/lists.hpp>
 #include <xgrad/autograd/load_library.hpp>
 #include <xgrad/autograd/op.hpp>
+#include <xgrad/autograd/threads.hpp>
 #include <xgrad/autograd/variable.hpp>
 #include <xgrad/display/charts.hpp>
 #include <xgrad/display/picture.hpp>
@@ -22,6 +23,7 @@
 #include <xgrad/mha/attention_kernel.hpp>
 #include <xgrad/mha/mask.hpp>
 #include <xgrad/mha/multi_head_attention.hpp>
+#include <xgrad/mha/scaled_dot_product_attention.hpp>
 #include <xgrad/ops/activations.hpp>
 #include <xgrad/ops/arithmetic.hpp>
 #include <xgrad/ops/broadcast.hpp>

@@ -75,7 +75,7 @@ template <class T>
 void Variable<T>::release() noexcept {
   // Null again, for Cling: see finished.hpp.
   State<T>* const state = std::exchange(state_, nullptr);
-  if (state->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete state;
+  if (detail::drop_reference(state->references)) delete state;
 }
 
 template <class T>

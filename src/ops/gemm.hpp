@@ -16,6 +16,9 @@ struct MatrixView {
   std::int64_t col_stride;
 
   MatrixView transposed() const noexcept { return {data, cols, rows, col_stride, row_stride}; }
+  MatrixView rows_from(std::int64_t begin, std::int64_t end) const noexcept {
+    return {data + begin * row_stride, end - begin, cols, row_stride, col_stride};
+  }
 };
 
 /// c = alpha a b + (accumulate ? c : 0). `c` has unit stride along one of its axes.

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <xgrad/autograd/array.hpp>
+#include <xgrad/ops/kernels/kernels.hpp>
 
 namespace xg::detail {
 
@@ -44,15 +45,32 @@ struct LoopNest {
     return false;
   }
 
-  /// Calls `inner(offsets)` for every position of the outer axes; the last axis is the caller's.
+  std::int64_t positions() const noexcept {
+    std::int64_t product = 1;
+    for (std::size_t i = 0; i < axes; ++i) product *= extent[i];
+    return product;
+  }
+
+  /// Where each operand lies at one of the positions, counted with the last axis fastest.
+  std::array<std::int64_t, N> offsets(std::int64_t position) const noexcept {
+    std::array<std::int64_t, N> at{};
+    for (std::size_t i = axes; i-- > 0;) {
+      const std::int64_t index = position % extent[i];
+      position /= extent[i];
+      for (std::size_t k = 0; k < N; ++k) at[k] += index * stride[k][i];
+    }
+    return at;
+  }
+
+  /// Calls `inner(offsets)` for every position of the outer axes; the last ones are the caller's.
   template <class Inner>
-  void for_each_row(Inner inner) const {
+  void for_each_row(Inner inner, std::size_t callers_axes = 1) const {
     if (empty()) return;
     std::int64_t index[kMostLoopAxes] = {};
     std::array<std::int64_t, N> offset{};
     for (;;) {
       inner(offset);
-      std::size_t axis = axes - 1;
+      std::size_t axis = axes - callers_axes;
       for (;;) {
         if (axis == 0) return;
         --axis;
@@ -110,7 +128,8 @@ void map_row_with_constant(Out* out, std::int64_t n, F f, const A* a, bool a_is_
 }
 
 template <std::size_t N, class Out, class F, std::size_t... K, class... In>
-void map_rows(const LoopNest<N>& nest, Out* out, F f, std::index_sequence<K...>, const In*... in) {
+void map_elements(const LoopNest<N>& nest, Out* out, F f, std::index_sequence<K...>,
+                  const In*... in) {
   const std::size_t inner = nest.axes - 1;
   const std::int64_t n = nest.extent[inner];
   bool dense = true;
@@ -140,13 +159,143 @@ void map_rows(const LoopNest<N>& nest, Out* out, F f, std::index_sequence<K...>,
   });
 }
 
+/// The operands of a kernel as rows of memory one after another, or, where it takes them so, as one
+/// element that stands for all. What lies otherwise passes through a buffer, so that every element
+/// meets the same instructions however it lies.
+template <class Out, class... In>
+class DenseRows {
+ public:
+  static constexpr std::size_t kOperands = 1 + sizeof...(In);
+
+  DenseRows(const LoopNest<kOperands>& nest, bool takes_constants) : nest_(nest) {
+    const std::size_t inner = nest.axes - 1;
+    const std::int64_t n = nest.extent[inner];
+    std::size_t constants = 0;
+    bool across = false;
+    for (std::size_t k = 0; k < kOperands; ++k) {
+      step_[k] = n == 1 ? 1 : nest.stride[k][inner];
+      dense_[k] = step_[k] == 1;
+      if (k > 0 && step_[k] == 0 && takes_constants && constants + 2 < kOperands) {
+        dense_[k] = true;
+        ++constants;
+      }
+      all_dense_ &= dense_[k];
+      across |= !dense_[k] && inner > 0 && nest.stride[k][inner - 1] == 1;
+    }
+    // A transposed operand is read in tiles, whose every cache line is used as a whole.
+    tiled_ = across && dense_[0];
+    for (std::size_t k = 0; k < kOperands; ++k) {
+      across_[k] = tiled_ ? nest.stride[k][inner - 1] : 0;
+    }
+    length_ = all_dense_ ? n : kLength;
+  }
+
+  /// Calls row(y, n, operands...).
+  template <class Row>
+  void run(Row row, Out* out, const In*... in) const {
+    run(row, std::index_sequence_for<In...>(), out, in...);
+  }
+
+ private:
+  static constexpr std::int64_t kLength = 128;
+  static constexpr std::int64_t kTile = 16;
+
+  template <class Row, std::size_t... K>
+  void run(Row row, std::index_sequence<K...>, Out* out, const In*... in) const {
+    const std::int64_t n = nest_.extent[nest_.axes - 1];
+    const std::int64_t lines = tiled_ ? nest_.extent[nest_.axes - 2] : 1;
+    const auto lines_at = [&](const std::array<std::int64_t, kOperands>& at) {
+      for (std::int64_t line = 0; line < lines; line += kTile) {
+        const std::int64_t height = lines - line < kTile ? lines - line : kTile;
+        for (std::int64_t first = 0; first < n; first += length_) {
+          const std::int64_t width = n - first < length_ ? n - first : length_;
+          tile(row, std::index_sequence<K...>(), height, width,
+               out + at[0] + line * across_[0] + first * step_[0],
+               (in + at[K + 1] + line * across_[K + 1] + first * step_[K + 1])...);
+        }
+      }
+    };
+    nest_.for_each_row(lines_at, tiled_ ? 2 : 1);
+  }
+
+  template <class A>
+  struct Buffer {
+    A elements[kTile * kLength];
+  };
+
+  template <class Row, std::size_t... K>
+  void tile(Row row, std::index_sequence<K...>, std::int64_t height, std::int64_t width, Out* y,
+            const In*... x) const {
+    if (all_dense_) {
+      return row(y, width, Operand<In>{x, step_[K + 1] == 0}...);
+    }
+    std::tuple<Buffer<In>...> buffers;
+    (gather(x, K + 1, height, width, std::get<K>(buffers)), ...);
+    Out results[kLength];
+    for (std::int64_t j = 0; j < height; ++j) {
+      Out* const to = y + j * across_[0];
+      row(dense_[0] ? to : results, width,
+          (dense_[K + 1] ? Operand<In>{x + j * across_[K + 1], step_[K + 1] == 0}
+                         : Operand<In>{std::get<K>(buffers).elements + j * kLength, false})...);
+      if (dense_[0]) continue;
+      for (std::int64_t i = 0; i < width; ++i) to[i * step_[0]] = results[i];
+    }
+  }
+
+  template <class A>
+  void gather(const A* x, std::size_t k, std::int64_t height, std::int64_t width,
+              Buffer<A>& buffer) const {
+    if (dense_[k]) return;
+    for (std::int64_t i = 0; i < width; ++i) {
+      for (std::int64_t j = 0; j < height; ++j) {
+        buffer.elements[j * kLength + i] = x[i * step_[k] + j * across_[k]];
+      }
+    }
+  }
+
+  const LoopNest<kOperands>& nest_;
+  std::int64_t step_[kOperands];
+  std::int64_t across_[kOperands];
+  bool dense_[kOperands];
+  bool all_dense_ = true;
+  bool tiled_;
+  std::int64_t length_;  // of a row that is done at once
+};
+
+enum class Constants : bool { spelled_out, taken };
+
+/// row(y, n, operands...) over all of `out`, the inputs broadcast to its shape, as rows on which a
+/// kernel can run. An operand may be constant along a row only where constants are taken, and then
+/// not all of them are.
+template <class Out, class Row, class... In>
+void map_rows(Array<Out>& out, Constants constants, Row row, const Array<In>&... in) {
+  const LoopNest<1 + sizeof...(In)> nest(
+      out.shape(), {out.strides(), broadcast_strides(in.shape(), in.strides(), out.shape())...});
+  DenseRows<Out, In...>(nest, constants == Constants::taken).run(row, out.data(), in.data()...);
+}
+
 /// out[i] = f(in[i]...), the inputs broadcast to the shape of `out`, which overlaps none of them
 /// unless it is the same memory element by element.
 template <class Out, class F, class... In>
 void map(Array<Out>& out, F f, const Array<In>&... in) {
   const LoopNest<1 + sizeof...(In)> nest(
       out.shape(), {out.strides(), broadcast_strides(in.shape(), in.strides(), out.shape())...});
-  map_rows(nest, out.data(), f, std::index_sequence_for<In...>(), in.data()...);
+  map_elements(nest, out.data(), f, std::index_sequence_for<In...>(), in.data()...);
+}
+
+/// The same, by a kernel.
+template <class T>
+void map(Array<T>& out, UnaryKernel<T> kernel, const Array<T>& x) {
+  const auto row = [=](T* y, std::int64_t n, Operand<T> a) { kernel(a.data, y, n); };
+  map_rows(out, Constants::spelled_out, row, x);
+}
+template <class T, class Out>
+void map(Array<Out>& out, void (*kernel)(Operand<T>, Operand<T>, Out*, std::int64_t),
+         const Array<T>& a, const Array<T>& b) {
+  const auto row = [=](Out* y, std::int64_t n, Operand<T> left, Operand<T> right) {
+    kernel(left, right, y, n);
+  };
+  map_rows(out, Constants::taken, row, a, b);
 }
 
 /// Calls f(offsets) at the start of every line along `axis`, for operands of one shape.

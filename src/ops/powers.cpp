@@ -1,10 +1,9 @@
 #include <xgrad/ops/powers.hpp>
 
-#include <cmath>
-
 #include <xgrad/ops/broadcast.hpp>
 #include <xgrad/ops/compare.hpp>
 #include <xgrad/ops/exponential.hpp>
+#include <xgrad/ops/kernels/kernels.hpp>
 #include <xgrad/ops/unary.hpp>
 
 namespace xg {
@@ -16,9 +15,7 @@ class Square final : public Stateless<T> {
  public:
   const char* name() const noexcept override { return "square"; }
   Needs needs() const noexcept override { return Needs::inputs({0}); }
-  Array<T> forward(const Inputs<T>& in) const override {
-    return unary(in, [](T x) { return x * x; });
-  }
+  Array<T> forward(const Inputs<T>& in) const override { return unary(in, kernels<T>().square); }
   void backward(Pullback<T>& p) const override { p.give(0, chain(p.take_grad(), 2 * p.input(0))); }
 };
 
@@ -34,8 +31,7 @@ class Pow final : public Primitive<T> {
 
   Array<T> forward(const Inputs<T>& in) const override {
     Array<T> out(broadcast_shape(name(), in[0].shape(), in[1].shape()));
-    map(
-        out, [](T a, T p) { return std::pow(a, p); }, in[0], in[1]);
+    map(out, kernels<T>().pow, in[0], in[1]);
     return out;
   }
   void backward(Pullback<T>& p) const override {
