@@ -7,10 +7,12 @@
 #include <time.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -58,6 +60,8 @@ inline void in_turn(benchmark::State& state, Clock clock, std::vector<Contender>
   for ([[maybe_unused]] auto round : state) {
     for (std::size_t i = 0; i < contenders.size(); ++i) {
       if (contenders[i].prepare) contenders[i].prepare();
+      // The threads of another contender's pool spin for a while before they sleep.
+      if (clock == Clock::wall) std::this_thread::sleep_for(std::chrono::milliseconds(5));
       times[i] = seconds_per_call(contenders[i].run, calls[i], clock);
       ratios[i].push_back(times[0] / times[i]);
     }
