@@ -59,13 +59,9 @@ void add(Form form, bool whole_step, bool masked, int threads, Size s) {
 int main(int argc, char** argv) {
   std::vector<int> threads = {1};
   if (xg::num_threads() > 1) threads.push_back(xg::num_threads());
-  std::vector<Form> forms = {Form::composed};
-#if XGRAD_BENCH_FUSED
-  forms.push_back(Form::fused);
-#endif
   const Size sizes[] = {{1, 2, 3, 4, 2},       {2, 16, 16, 64, 4},    {4, 128, 128, 256, 8},
                         {8, 128, 128, 512, 8}, {2, 512, 512, 512, 8}, {1, 2048, 2048, 512, 8}};
-  for (const Form form : forms) {
+  for (const Form form : {Form::composed, Form::fused}) {
     for (const int n : threads) {
       for (const bool masked : {false, true}) {
         for (const Size& s : sizes) {

@@ -30,13 +30,11 @@ class AttentionStep {
   /// The composed form returns the weights too.
   xg::Attention<T> forward() const {
     const auto& x = inputs_;
-#if XGRAD_BENCH_FUSED
     if (form_ == Form::fused) {
       return {
           xg::multi_head_attention_output(x[0], x[1], x[2], x[3], x[4], x[5], x[6], heads_, mask_),
           {}};
     }
-#endif
     return xg::multi_head_attention(x[0], x[1], x[2], x[3], x[4], x[5], x[6], heads_, mask_);
   }
   void run() {

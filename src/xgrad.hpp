@@ -21,6 +21,7 @@
 #include <xgrad/mha/attention_kernel.hpp>
 #include <xgrad/mha/mask.hpp>
 #include <xgrad/mha/multi_head_attention.hpp>
+#include <xgrad/mha/scaled_dot_product_attention.hpp>
 #include <xgrad/ops/activations.hpp>
 #include <xgrad/ops/arithmetic.hpp>
 #include <xgrad/ops/broadcast.hpp>

@@ -7,6 +7,7 @@
 #include <limits>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -83,14 +84,21 @@ struct FreeList {
   }
 };
 
-// Small blocks: nodes, handles, scalars. Each thread keeps lists of its own and trades batches with
-// the lists that all threads share.
+// Small blocks: nodes, handles, scalars. Each thread keeps lists of its own and trades whole chains
+// with those that all threads share, without walking along them: what lay together stays together.
 constexpr std::size_t kSmallUnit = 16;
 constexpr std::size_t kSmallest = 32;
 constexpr std::size_t kMostSmall = 512;
 constexpr std::size_t kSmallClasses = kMostSmall / kSmallUnit + 1;
-constexpr std::uint32_t kBatch = 64;
+constexpr std::uint32_t kChain = 64;
 constexpr std::size_t kChunk = std::size_t{64} << 10;
+
+/// In the memory of its first block.
+struct Chain {
+  FreeBlock* next_block;
+  Chain* next;
+  std::uint32_t count;
+};
 
 // Large blocks: eight sizes to each power of two, kept for reuse up to a share of the machine's
 // memory. A fresh page costs more than all the work an elementwise operation does on it.
@@ -98,9 +106,21 @@ constexpr std::size_t kLargeClasses = 512;
 
 struct Shared {
   std::mutex mutex;
-  std::array<FreeList, kSmallClasses> small;
+  std::array<Chain*, kSmallClasses> small{};
   std::array<FreeList, kLargeClasses> large;
   std::size_t large_bytes = 0;
+
+  void give(FreeList chain, std::size_t size_class) noexcept {
+    if (chain.first == nullptr) return;
+    small[size_class] = new (chain.first) Chain{chain.first->next, small[size_class], chain.count};
+  }
+  FreeList take(std::size_t size_class) noexcept {
+    Chain* chain = small[size_class];
+    if (chain == nullptr) return {};
+    small[size_class] = chain->next;
+    const std::uint32_t count = chain->count;
+    return {new (chain) FreeBlock{chain->next_block}, count};
+  }
 };
 
 Shared& shared() {
@@ -113,15 +133,18 @@ Shared& shared() {
   return *pool;
 }
 
-struct ThreadCache {
-  FreeList lists[kSmallClasses];
-  bool closed;  // the thread is ending: nothing may be kept here any more
+/// A thread's blocks of one size. Two chains, so that a thread that frees and allocates at the end
+/// of one does not trade each time.
+struct Stock {
+  FreeList open;
+  FreeList full;
 };
-thread_local ThreadCache cache;
-
-void give_batch(FreeList& from, FreeList& to, std::uint32_t count) noexcept {
-  while (count-- > 0 && from.first != nullptr) to.push(from.pop());
-}
+/// On the heap: memory in the thread's own block is scarce in a library that a notebook loads.
+struct ThreadCache {
+  Stock stocks[kSmallClasses];
+};
+thread_local ThreadCache* cache = nullptr;
+thread_local bool cache_closed = false;  // the thread is ending: nothing may be kept any more
 
 /// Hands a thread's blocks on when the thread ends.
 struct CloseAtExit {
@@ -129,56 +152,82 @@ struct CloseAtExit {
   CloseAtExit(const CloseAtExit&) = delete;
   CloseAtExit& operator=(const CloseAtExit&) = delete;
   ~CloseAtExit() {
-    cache.closed = true;
-    const std::lock_guard<std::mutex> lock(shared().mutex);
-    for (std::size_t i = 0; i < kSmallClasses; ++i) {
-      give_batch(cache.lists[i], shared().small[i], cache.lists[i].count);
+    cache_closed = true;
+    if (cache == nullptr) return;
+    {
+      const std::lock_guard<std::mutex> lock(shared().mutex);
+      for (std::size_t i = 0; i < kSmallClasses; ++i) {
+        shared().give(cache->stocks[i].open, i);
+        shared().give(cache->stocks[i].full, i);
+      }
     }
+    delete cache;
+    cache = nullptr;
   }
   void touch() const noexcept {}
 };
-thread_local const CloseAtExit close_at_exit;
 
-void refill(FreeList& list, std::size_t size_class) {
+/// Null if the thread is ending, or out of memory.
+ThreadCache* open_cache() noexcept {
+  thread_local const CloseAtExit close_at_exit;
   close_at_exit.touch();
-  {
-    const std::lock_guard<std::mutex> lock(shared().mutex);
-    give_batch(shared().small[size_class], list, kBatch);
-  }
-  if (list.first != nullptr) return;
+  if (cache == nullptr && !cache_closed) cache = new (std::nothrow) ThreadCache;
+  return cache;
+}
+
+FreeList fresh_blocks(std::size_t size_class) {
   auto* chunk = static_cast<char*>(std::malloc(kChunk));
   if (chunk == nullptr) out_of_memory(kChunk);
   const std::size_t size = size_class * kSmallUnit;
+  FreeList list;
   // Pushed from the back, so that blocks are handed out in ascending order.
   for (std::size_t i = kChunk / size; i-- > 0;) list.push(chunk + i * size);
+  return list;
+}
+
+[[gnu::noinline]] void* allocate_small_slowly(std::size_t size_class) {
+  ThreadCache* mine = open_cache();
+  if (mine == nullptr) {
+    void* memory = std::malloc(size_class * kSmallUnit);
+    if (memory == nullptr) out_of_memory(size_class * kSmallUnit);
+    return memory;
+  }
+  Stock& stock = mine->stocks[size_class];
+  stock.open = std::exchange(stock.full, FreeList());
+  if (stock.open.first == nullptr) {
+    const std::lock_guard<std::mutex> lock(shared().mutex);
+    stock.open = shared().take(size_class);
+  }
+  if (stock.open.first == nullptr) stock.open = fresh_blocks(size_class);
+  return stock.open.pop();
 }
 
 void* allocate_small(std::size_t size_class) {
-  FreeList& list = cache.lists[size_class];
-  if (list.first == nullptr) {
-    if (cache.closed) {
-      void* memory = std::malloc(size_class * kSmallUnit);
-      if (memory == nullptr) out_of_memory(size_class * kSmallUnit);
-      return memory;
-    }
-    refill(list, size_class);
+  if (cache != nullptr) {
+    if (void* memory = cache->stocks[size_class].open.pop()) return memory;
   }
-  return list.pop();
+  return allocate_small_slowly(size_class);
+}
+
+[[gnu::noinline]] void deallocate_small_slowly(void* memory, std::size_t size_class) noexcept {
+  FreeList chain;
+  if (ThreadCache* mine = open_cache()) {
+    Stock& stock = mine->stocks[size_class];
+    chain = std::exchange(stock.full, std::exchange(stock.open, FreeList()));
+    stock.open.push(memory);
+  } else {
+    chain.push(memory);
+  }
+  const std::lock_guard<std::mutex> lock(shared().mutex);
+  shared().give(chain, size_class);
 }
 
 void deallocate_small(void* memory, std::size_t size_class) noexcept {
-  if (cache.closed) {
-    const std::lock_guard<std::mutex> lock(shared().mutex);
-    shared().small[size_class].push(memory);
-    return;
+  if (cache != nullptr) {
+    FreeList& open = cache->stocks[size_class].open;
+    if (open.count < kChain) return open.push(memory);
   }
-  FreeList& list = cache.lists[size_class];
-  if (list.first == nullptr) close_at_exit.touch();
-  list.push(memory);
-  if (list.count >= 4 * kBatch) {
-    const std::lock_guard<std::mutex> lock(shared().mutex);
-    give_batch(list, shared().small[size_class], 2 * kBatch);
-  }
+  deallocate_small_slowly(memory, size_class);
 }
 
 struct LargeClass {

@@ -21,8 +21,11 @@ Counter counters[kCounters];
 
 std::atomic<std::int64_t>& my_counter() noexcept {
   static std::atomic<std::size_t> next{0};
-  thread_local const std::size_t mine = next.fetch_add(1, std::memory_order_relaxed) % kCounters;
-  return counters[mine].nodes;
+  thread_local Counter* mine = nullptr;
+  if (mine == nullptr) {
+    mine = &counters[next.fetch_add(1, std::memory_order_relaxed) % kCounters];
+  }
+  return mine->nodes;
 }
 
 std::recursive_mutex& grad_mutex() {

@@ -9,29 +9,28 @@
 #include <xgrad/ops/views.hpp>
 
 namespace xg {
-namespace {
+namespace detail {
 
 template <class T>
-void check_shapes(const Variable<T>& q, const Variable<T>& k, const Variable<T>& v,
-                  const Mask& mask) {
-  const char* op = "attention_kernel";
-  const Extents& qs = detail::extents(op, q);
-  const Extents& ks = detail::extents(op, k);
-  const Extents& vs = detail::extents(op, v);
-  const auto got = "q " + detail::text(qs) + ", k " + detail::text(ks) + ", v " + detail::text(vs);
+void check_attention(const char* op, const Variable<T>& q, const Variable<T>& k,
+                     const Variable<T>& v, const Mask& mask) {
+  const Extents& qs = extents(op, q);
+  const Extents& ks = extents(op, k);
+  const Extents& vs = extents(op, v);
+  const auto got = "q " + text(qs) + ", k " + text(ks) + ", v " + text(vs);
   if (qs.size() != 4 || ks.size() != 4 || vs.size() != 4 || qs[0] != ks[0] || qs[1] != ks[1] ||
       qs[3] != ks[3] || vs[0] != ks[0] || vs[1] != ks[1] || vs[2] != ks[2]) {
-    detail::fail<ShapeError>(op, "shapes do not fit", got,
-                             "q [B,H,Q,d], k [B,H,K,d], v [B,H,K,Dv]");
+    fail<ShapeError>(op, "shapes do not fit", got, "q [B,H,Q,d], k [B,H,K,d], v [B,H,K,Dv]");
   }
   Extents scores = qs;
   scores[3] = ks[2];
-  detail::check_mask(op, mask, scores);
+  check_mask(op, mask, scores);
 }
 
-}  // namespace
-
-namespace detail {
+template void check_attention(const char*, const Variable<float>&, const Variable<float>&,
+                              const Variable<float>&, const Mask&);
+template void check_attention(const char*, const Variable<double>&, const Variable<double>&,
+                              const Variable<double>&, const Mask&);
 
 template <class T>
 Attention<T> attend(const Variable<T>& q, const Variable<T>& k, const Variable<T>& v,
@@ -56,7 +55,7 @@ template Attention<double> attend(const Variable<double>&, const Variable<double
 template <class T>
 Attention<T> attention_kernel(const Variable<T>& q, const Variable<T>& k, const Variable<T>& v,
                               const Mask& mask) {
-  check_shapes(q, k, v, mask);
+  detail::check_attention("attention_kernel", q, k, v, mask);
   return detail::attend(q, detail::zero_hidden_keys(k, mask), detail::zero_hidden_keys(v, mask),
                         mask);
 }

@@ -19,24 +19,30 @@ void check_mask(const char* op, const Mask& mask, const Extents& scores) {
 }
 
 template <class T>
-Variable<T> zero_hidden_keys(const Variable<T>& x, const Mask& mask) {
-  if (!mask.defined()) return x;
+Variable<T> zero_hidden_keys(const Variable<T>& x, const Mask& mask, bool causal) {
+  if (!mask.defined()) return x;  // the last query sees every key, causal or not
   const Array<bool>& shown = array("mask", mask);
   Extents shape(4 - shown.dim(), 1);  // [B or 1, H or 1, Q or 1, K or 1]
   for (std::int64_t extent : shown.shape()) shape.push_back(extent);
+  const Extents& arrays = extents("mask", x);
   const std::int64_t items = shape[0];
-  const std::int64_t keys = shape[3];
-  const std::int64_t views = shape[1] * shape[2];
-  Extents seen_shape(extents("mask", x).size(), 1);
+  const std::int64_t queries = shape[2];
+  causal &= queries > 1;  // one row for all queries holds for the last one
+  const std::int64_t keys = causal ? arrays[arrays.size() - 2] : shape[3];
+  const std::int64_t step = shape[3] == 1 ? 0 : 1;
+  Extents seen_shape(arrays.size(), 1);
   seen_shape[0] = items;
   seen_shape[seen_shape.size() - 2] = keys;
   Array<bool> seen(std::move(seen_shape));
   std::fill_n(seen.data(), seen.size(), false);
+  const bool* row = shown.data();  // masks are contiguous
   for (std::int64_t b = 0; b < items; ++b) {
-    for (std::int64_t view = 0; view < views; ++view) {
-      const bool* row = shown.data() + (b * views + view) * keys;  // masks are contiguous
-      bool* any = seen.data() + b * keys;
-      for (std::int64_t k = 0; k < keys; ++k) any[k] |= row[k];
+    bool* any = seen.data() + b * keys;
+    for (std::int64_t view = 0; view < shape[1] * queries; ++view, row += shape[3]) {
+      const std::int64_t query = view % queries;
+      const std::int64_t reach =
+          causal ? std::max<std::int64_t>(keys - queries + query + 1, 0) : keys;
+      for (std::int64_t k = 0; k < reach; ++k) any[k] |= row[k * step];
     }
   }
   if (std::find(seen.data(), seen.data() + seen.size(), false) == seen.data() + seen.size()) {
@@ -45,7 +51,7 @@ Variable<T> zero_hidden_keys(const Variable<T>& x, const Mask& mask) {
   return where(mask_from_array(std::move(seen)), x, 0);
 }
 
-template Variable<float> zero_hidden_keys(const Variable<float>&, const Mask&);
-template Variable<double> zero_hidden_keys(const Variable<double>&, const Mask&);
+template Variable<float> zero_hidden_keys(const Variable<float>&, const Mask&, bool);
+template Variable<double> zero_hidden_keys(const Variable<double>&, const Mask&, bool);
 
 }  // namespace xg::detail

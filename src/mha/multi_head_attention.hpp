@@ -23,6 +23,15 @@ XGRAD_API Attention<T> multi_head_attention(const Variable<T>& query, const Vari
                                             const Variable<T>& w_o, std::int64_t num_heads,
                                             const Mask& mask = {});
 
+/// The output of multi_head_attention without its weights, through scaled_dot_product_attention: in
+/// memory that grows with Q + K instead of Q K. Arguments and errors are the same.
+template <class T>
+XGRAD_API Variable<T> multi_head_attention_output(const Variable<T>& query, const Variable<T>& key,
+                                                  const Variable<T>& value, const Variable<T>& w_q,
+                                                  const Variable<T>& w_k, const Variable<T>& w_v,
+                                                  const Variable<T>& w_o, std::int64_t num_heads,
+                                                  const Mask& mask = {});
+
 }  // namespace xg
 
 #endif

@@ -1,10 +1,9 @@
 #include <xgrad/ops/activations.hpp>
 
-#include <cmath>
-
 #include <xgrad/ops/arithmetic.hpp>
 #include <xgrad/ops/compare.hpp>
 #include <xgrad/ops/exponential.hpp>
+#include <xgrad/ops/kernels/kernels.hpp>
 #include <xgrad/ops/powers.hpp>
 #include <xgrad/ops/unary.hpp>
 
@@ -13,7 +12,6 @@ namespace detail {
 namespace {
 
 constexpr double kTwoBySqrtPi = 1.12837916709551257390;
-constexpr double kSqrtHalf = 0.70710678118654752440;
 constexpr double kOneBySqrtTwoPi = 0.39894228040143267794;
 
 template <class T>
@@ -21,12 +19,7 @@ class Sigmoid final : public Stateless<T> {
  public:
   const char* name() const noexcept override { return "sigmoid"; }
   Needs needs() const noexcept override { return Needs::inputs({0}) | Needs::output(); }
-  Array<T> forward(const Inputs<T>& in) const override {
-    return unary(in, [](T x) {
-      const T e = std::exp(-std::abs(x));
-      return (x < 0 ? e : T(1)) / (1 + e);
-    });
-  }
+  Array<T> forward(const Inputs<T>& in) const override { return unary(in, kernels<T>().sigmoid); }
   void backward(Pullback<T>& p) const override {
     // Not y (1 - y), which is 0 as soon as y rounds to 1.
     p.give(0, chain(p.take_grad(), p.output() * sigmoid(-p.input(0))));
@@ -39,7 +32,7 @@ class Relu final : public Stateless<T> {
   const char* name() const noexcept override { return "relu"; }
   Needs needs() const noexcept override { return Needs::output(); }
   Array<T> forward(const Inputs<T>& in) const override {
-    return unary_reusing(in, [](T x) { return x <= 0 ? T(0) : x; });
+    return unary_reusing(in, kernels<T>().relu);
   }
   void backward(Pullback<T>& p) const override {
     p.give(0, where(p.output() <= 0, 0, p.take_grad()));
@@ -51,19 +44,11 @@ class Erf final : public Stateless<T> {
  public:
   const char* name() const noexcept override { return "erf"; }
   Needs needs() const noexcept override { return Needs::inputs({0}); }
-  Array<T> forward(const Inputs<T>& in) const override {
-    return unary(in, [](T x) { return std::erf(x); });
-  }
+  Array<T> forward(const Inputs<T>& in) const override { return unary(in, kernels<T>().erf); }
   void backward(Pullback<T>& p) const override {
     p.give(0, chain(p.take_grad(), kTwoBySqrtPi * exp(-square(p.input(0)))));
   }
 };
-
-// In double: rounding x / sqrt 2 or x^2 to float would cost digits in the tails.
-double normal_distribution(double x) { return std::erfc(-x * kSqrtHalf) / 2; }
-double normal_density(double x) { return kOneBySqrtTwoPi * std::exp(-x * x / 2); }
-/// a b, but 0 wherever a vanishes: the limit at x = -inf.
-double damped(double a, double b) { return a == 0 ? 0 : a * b; }
 
 /// The derivative of gelu: y = P(x) + x p(x). Gradient: g p(x) (2 - x^2).
 template <class T>
@@ -72,9 +57,7 @@ class GeluSlope final : public Stateless<T> {
   const char* name() const noexcept override { return "gelu_slope"; }
   Needs needs() const noexcept override { return Needs::inputs({0}); }
   Array<T> forward(const Inputs<T>& in) const override {
-    return unary(in, [](T x) {
-      return static_cast<T>(normal_distribution(x) + damped(normal_density(x), x));
-    });
+    return unary(in, kernels<T>().gelu_slope);
   }
   void backward(Pullback<T>& p) const override {
     const Variable<T> x2 = square(p.input(0));
@@ -88,9 +71,7 @@ class Gelu final : public Stateless<T> {
  public:
   const char* name() const noexcept override { return "gelu"; }
   Needs needs() const noexcept override { return Needs::inputs({0}); }
-  Array<T> forward(const Inputs<T>& in) const override {
-    return unary(in, [](T x) { return static_cast<T>(damped(normal_distribution(x), x)); });
-  }
+  Array<T> forward(const Inputs<T>& in) const override { return unary(in, kernels<T>().gelu); }
   void backward(Pullback<T>& p) const override {
     p.give(0, chain(p.take_grad(), record(the<GeluSlope, T>(), p.input(0))));
   }

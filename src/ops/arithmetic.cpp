@@ -2,20 +2,22 @@
 
 #include <xgrad/autograd/primitive.hpp>
 #include <xgrad/ops/broadcast.hpp>
+#include <xgrad/ops/kernels/kernels.hpp>
 #include <xgrad/ops/loops.hpp>
+#include <xgrad/ops/unary.hpp>
 
 namespace xg {
 namespace detail {
 namespace {
 
-/// f(a, b) into the memory of an operand that was given away and has the result's shape.
-template <class T, class F>
-Array<T> binary(const char* name, const Inputs<T>& in, F f) {
+/// A kernel's result in the memory of an operand that was given away and has the result's shape.
+template <class T>
+Array<T> binary(const char* name, const Inputs<T>& in, BinaryKernel<T> kernel) {
   const Extents shape = broadcast_shape(name, in[0].shape(), in[1].shape());
   Array<T> out = in[0].shape() == shape   ? in.reuse(0)
                  : in[1].shape() == shape ? in.reuse(1)
                                           : Array<T>(Extents(shape));
-  map(out, f, in[0], in[1]);
+  map(out, kernel, in[0], in[1]);
   return out;
 }
 
@@ -25,7 +27,7 @@ class Add final : public Stateless<T> {
   const char* name() const noexcept override { return "add"; }
   Needs needs() const noexcept override { return Needs::nothing(); }
   Array<T> forward(const Inputs<T>& in) const override {
-    return binary(name(), in, [](T a, T b) { return a + b; });
+    return binary(name(), in, kernels<T>().add);
   }
   void backward(Pullback<T>& p) const override {
     if (p.needs(0)) p.give(0, sum_to(p.grad(), p.shape(0)));
@@ -39,7 +41,7 @@ class Sub final : public Stateless<T> {
   const char* name() const noexcept override { return "sub"; }
   Needs needs() const noexcept override { return Needs::nothing(); }
   Array<T> forward(const Inputs<T>& in) const override {
-    return binary(name(), in, [](T a, T b) { return a - b; });
+    return binary(name(), in, kernels<T>().sub);
   }
   void backward(Pullback<T>& p) const override {
     if (p.needs(0)) p.give(0, sum_to(p.grad(), p.shape(0)));
@@ -53,10 +55,7 @@ class Neg final : public Stateless<T> {
   const char* name() const noexcept override { return "neg"; }
   Needs needs() const noexcept override { return Needs::nothing(); }
   Array<T> forward(const Inputs<T>& in) const override {
-    Array<T> out = in.reuse(0);
-    map(
-        out, [](T x) { return -x; }, in[0]);
-    return out;
+    return unary_reusing(in, kernels<T>().neg);
   }
   void backward(Pullback<T>& p) const override { p.give(0, neg(p.take_grad())); }
 };
@@ -69,8 +68,7 @@ class Mul final : public Stateless<T> {
   Array<T> forward(const Inputs<T>& in) const override {
     const Extents shape = broadcast_shape(name(), in[0].shape(), in[1].shape());
     Array<T> out{Extents(shape)};
-    map(
-        out, [](T a, T b) { return a * b; }, in[0], in[1]);
+    map(out, kernels<T>().mul, in[0], in[1]);
     return out;
   }
   void backward(Pullback<T>& p) const override {
@@ -87,8 +85,7 @@ class Chain final : public Stateless<T> {
   Array<T> forward(const Inputs<T>& in) const override {
     const Extents shape = broadcast_shape(name(), in[0].shape(), in[1].shape());
     Array<T> out{Extents(shape)};
-    map(
-        out, [](T g, T d) { return g == T(0) || d == T(0) ? T(0) : g * d; }, in[0], in[1]);
+    map(out, kernels<T>().chain, in[0], in[1]);
     return out;
   }
   void backward(Pullback<T>& p) const override {
@@ -105,8 +102,7 @@ class Div final : public Stateless<T> {
   Array<T> forward(const Inputs<T>& in) const override {
     const Extents shape = broadcast_shape(name(), in[0].shape(), in[1].shape());
     Array<T> out{Extents(shape)};
-    map(
-        out, [](T a, T b) { return a / b; }, in[0], in[1]);
+    map(out, kernels<T>().div, in[0], in[1]);
     return out;
   }
   void backward(Pullback<T>& p) const override {

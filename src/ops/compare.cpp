@@ -2,18 +2,19 @@
 
 #include <xgrad/autograd/primitive.hpp>
 #include <xgrad/ops/broadcast.hpp>
+#include <xgrad/ops/kernels/kernels.hpp>
 #include <xgrad/ops/loops.hpp>
 
 namespace xg {
 namespace detail {
 namespace {
 
-template <class T, class F>
-Mask compare(const char* op, const Variable<T>& a, const Variable<T>& b, F f) {
+template <class T>
+Mask compare(const char* op, const Variable<T>& a, const Variable<T>& b, CompareKernel<T> kernel) {
   const Array<T>& x = array(op, a);
   const Array<T>& y = array(op, b);
   Array<bool> out(broadcast_shape(op, x.shape(), y.shape()));
-  map(out, f, x, y);
+  map(out, kernel, x, y);
   return mask_from_array(std::move(out));
 }
 
@@ -29,12 +30,10 @@ class Where final : public Primitive<T> {
     const Array<bool>& mask = array(name(), mask_);
     const Extents branches = broadcast_shape(name(), in[0].shape(), in[1].shape());
     Array<T> out(broadcast_shape(name(), branches, mask.shape()));
-    // An index, not a branch, which a mask without a pattern makes the processor guess wrong.
-    const auto pick = [](bool m, T a, T b) {
-      const T branches[] = {b, a};
-      return branches[m ? 1 : 0];
+    const auto row = [](T* y, std::int64_t n, Operand<T> a, Operand<T> b, Operand<bool> m) {
+      kernels<T>().where(m, a, b, y, n);
     };
-    map(out, pick, mask, in[0], in[1]);
+    map_rows(out, Constants::taken, row, in[0], in[1], mask);
     return out;
   }
   void backward(Pullback<T>& p) const override {
@@ -52,19 +51,19 @@ class Where final : public Primitive<T> {
 
 template <class T>
 Mask less(const Variable<T>& a, const Variable<T>& b) {
-  return detail::compare("less", a, b, [](T x, T y) { return x < y; });
+  return detail::compare("less", a, b, detail::kernels<T>().less);
 }
 template <class T>
 Mask less_equal(const Variable<T>& a, const Variable<T>& b) {
-  return detail::compare("less_equal", a, b, [](T x, T y) { return x <= y; });
+  return detail::compare("less_equal", a, b, detail::kernels<T>().less_equal);
 }
 template <class T>
 Mask equal(const Variable<T>& a, const Variable<T>& b) {
-  return detail::compare("equal", a, b, [](T x, T y) { return x == y; });
+  return detail::compare("equal", a, b, detail::kernels<T>().equal);
 }
 template <class T>
 Mask not_equal(const Variable<T>& a, const Variable<T>& b) {
-  return detail::compare("not_equal", a, b, [](T x, T y) { return x != y; });
+  return detail::compare("not_equal", a, b, detail::kernels<T>().not_equal);
 }
 template <class T>
 Variable<T> where(const Mask& mask, Variable<T> a, Variable<T> b) {

@@ -1,7 +1,5 @@
 #include <xgrad/ops/exponential.hpp>
 
-#include <cmath>
-
 #include <xgrad/ops/arithmetic.hpp>
 #include <xgrad/ops/kernels/kernels.hpp>
 #include <xgrad/ops/unary.hpp>
@@ -16,14 +14,7 @@ class Exp final : public Stateless<T> {
   const char* name() const noexcept override { return "exp"; }
   Needs needs() const noexcept override { return Needs::output(); }
   Array<T> forward(const Inputs<T>& in) const override {
-    Array<T> out = in.reuse(0);
-    if (in[0].contiguous()) {
-      kernels<T>().exp(in[0].data(), out.data(), out.size());
-    } else {
-      map(
-          out, [](T x) { return std::exp(x); }, in[0]);
-    }
-    return out;
+    return unary_reusing(in, kernels<T>().exp);
   }
   void backward(Pullback<T>& p) const override { p.give(0, chain(p.take_grad(), p.output())); }
 };
@@ -33,9 +24,7 @@ class Log final : public Stateless<T> {
  public:
   const char* name() const noexcept override { return "log"; }
   Needs needs() const noexcept override { return Needs::inputs({0}); }
-  Array<T> forward(const Inputs<T>& in) const override {
-    return unary(in, [](T x) { return std::log(x); });
-  }
+  Array<T> forward(const Inputs<T>& in) const override { return unary(in, kernels<T>().log); }
   void backward(Pullback<T>& p) const override { p.give(0, chain(p.take_grad(), 1 / p.input(0))); }
 };
 
@@ -45,7 +34,7 @@ class Sqrt final : public Stateless<T> {
   const char* name() const noexcept override { return "sqrt"; }
   Needs needs() const noexcept override { return Needs::output(); }
   Array<T> forward(const Inputs<T>& in) const override {
-    return unary_reusing(in, [](T x) { return std::sqrt(x); });
+    return unary_reusing(in, kernels<T>().sqrt);
   }
   void backward(Pullback<T>& p) const override {
     p.give(0, chain(p.take_grad(), 0.5 / p.output()));

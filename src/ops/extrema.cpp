@@ -1,11 +1,11 @@
 #include <xgrad/ops/extrema.hpp>
 
-#include <cmath>
 #include <limits>
 #include <string>
 
 #include <xgrad/ops/broadcast.hpp>
 #include <xgrad/ops/compare.hpp>
+#include <xgrad/ops/kernels/kernels.hpp>
 #include <xgrad/ops/reduce.hpp>
 #include <xgrad/ops/reduce_loops.hpp>
 #include <xgrad/ops/reduction.hpp>
@@ -20,9 +20,7 @@ class Abs final : public Stateless<T> {
  public:
   const char* name() const noexcept override { return "abs"; }
   Needs needs() const noexcept override { return Needs::inputs({0}); }
-  Array<T> forward(const Inputs<T>& in) const override {
-    return unary(in, [](T x) { return std::abs(x); });
-  }
+  Array<T> forward(const Inputs<T>& in) const override { return unary(in, kernels<T>().abs); }
   void backward(Pullback<T>& p) const override {
     const Variable<T> x = p.input(0);
     p.give(0, where(x < 0, -p.grad(), where(x == 0, 0, p.grad())));
@@ -40,6 +38,10 @@ struct Upwards : Larger {
   static constexpr const char* reduction = "max";
   static constexpr int start = -1;  // times infinity
   template <class T>
+  static BinaryKernel<T> kernel() {
+    return kernels<T>().maximum;
+  }
+  template <class T>
   static Mask wins(const Variable<T>& a, const Variable<T>& b) {
     return (a >= b) | is_nan(a);
   }
@@ -48,6 +50,10 @@ struct Downwards : Smaller {
   static constexpr const char* elementwise = "minimum";
   static constexpr const char* reduction = "min";
   static constexpr int start = 1;
+  template <class T>
+  static BinaryKernel<T> kernel() {
+    return kernels<T>().minimum;
+  }
   template <class T>
   static Mask wins(const Variable<T>& a, const Variable<T>& b) {
     return (a <= b) | is_nan(a);
@@ -61,7 +67,7 @@ class Extremum final : public Stateless<T> {
   Needs needs() const noexcept override { return Needs::inputs({0, 1}); }
   Array<T> forward(const Inputs<T>& in) const override {
     Array<T> out(broadcast_shape(name(), in[0].shape(), in[1].shape()));
-    map(out, Order(), in[0], in[1]);
+    map(out, Order::template kernel<T>(), in[0], in[1]);
     return out;
   }
   void backward(Pullback<T>& p) const override {
@@ -87,9 +93,12 @@ class Clip final : public Primitive<T> {
   const char* name() const noexcept override { return "clip"; }
   Needs needs() const noexcept override { return Needs::inputs({0}); }
   Array<T> forward(const Inputs<T>& in) const override {
-    return unary(in, [low = low_, high = high_](T x) {
-      return x < low ? low : x > high ? high : x;
-    });
+    Array<T> out{Extents(in[0].shape())};
+    const auto row = [this](T* y, std::int64_t n, Operand<T> x) {
+      kernels<T>().clip(x.data, low_, high_, y, n);
+    };
+    map_rows(out, Constants::spelled_out, row, in[0]);
+    return out;
   }
   void backward(Pullback<T>& p) const override {
     const Variable<T> x = p.input(0);

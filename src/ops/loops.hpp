@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <xgrad/autograd/array.hpp>
+#include <xgrad/ops/kernels/kernels.hpp>
 
 namespace xg::detail {
 
@@ -127,7 +128,8 @@ void map_row_with_constant(Out* out, std::int64_t n, F f, const A* a, bool a_is_
 }
 
 template <std::size_t N, class Out, class F, std::size_t... K, class... In>
-void map_rows(const LoopNest<N>& nest, Out* out, F f, std::index_sequence<K...>, const In*... in) {
+void map_elements(const LoopNest<N>& nest, Out* out, F f, std::index_sequence<K...>,
+                  const In*... in) {
   const std::size_t inner = nest.axes - 1;
   const std::int64_t n = nest.extent[inner];
   bool dense = true;
@@ -157,13 +159,111 @@ void map_rows(const LoopNest<N>& nest, Out* out, F f, std::index_sequence<K...>,
   });
 }
 
+/// The operands of a kernel as rows of memory one after another, or, where it takes them so, as one
+/// element that stands for all. What lies otherwise passes through a buffer, so that every element
+/// meets the same instructions however it lies.
+template <class Out, class... In>
+class DenseRows {
+ public:
+  static constexpr std::size_t kOperands = 1 + sizeof...(In);
+
+  DenseRows(const LoopNest<kOperands>& nest, bool takes_constants) : nest_(nest) {
+    const std::size_t inner = nest.axes - 1;
+    const std::int64_t n = nest.extent[inner];
+    std::size_t constants = 0;
+    for (std::size_t k = 0; k < kOperands; ++k) {
+      step_[k] = n == 1 ? 1 : nest.stride[k][inner];
+      dense_[k] = step_[k] == 1;
+      if (k > 0 && step_[k] == 0 && takes_constants && constants + 2 < kOperands) {
+        dense_[k] = true;
+        ++constants;
+      }
+      all_dense_ &= dense_[k];
+    }
+  }
+
+  /// Calls row(y, n, operands...).
+  template <class Row>
+  void run(Row row, Out* out, const In*... in) const {
+    run(row, std::index_sequence_for<In...>(), out, in...);
+  }
+
+ private:
+  static constexpr std::int64_t kBuffer = 256;
+
+  template <class Row, std::size_t... K>
+  void run(Row row, std::index_sequence<K...>, Out* out, const In*... in) const {
+    const std::int64_t n = nest_.extent[nest_.axes - 1];
+    nest_.for_each_row([&](const std::array<std::int64_t, kOperands>& at) {
+      if (all_dense_) {
+        row(out + at[0], n, Operand<In>{in + at[K + 1], step_[K + 1] == 0}...);
+        return;
+      }
+      std::tuple<Buffer<In>...> buffers;
+      Out results[kBuffer];
+      for (std::int64_t first = 0; first < n; first += kBuffer) {
+        const std::int64_t count = n - first < kBuffer ? n - first : kBuffer;
+        Out* const y = out + at[0] + first * step_[0];
+        row(dense_[0] ? y : results, count,
+            gather(in + at[K + 1] + first * step_[K + 1], K + 1, count, std::get<K>(buffers))...);
+        if (dense_[0]) continue;
+        for (std::int64_t i = 0; i < count; ++i) y[i * step_[0]] = results[i];
+      }
+    });
+  }
+
+  template <class A>
+  struct Buffer {
+    A elements[kBuffer];
+  };
+
+  template <class A>
+  Operand<A> gather(const A* x, std::size_t k, std::int64_t n, Buffer<A>& buffer) const {
+    if (dense_[k]) return {x, step_[k] == 0};
+    for (std::int64_t i = 0; i < n; ++i) buffer.elements[i] = x[i * step_[k]];
+    return {buffer.elements, false};
+  }
+
+  const LoopNest<kOperands>& nest_;
+  std::int64_t step_[kOperands];
+  bool dense_[kOperands];
+  bool all_dense_ = true;
+};
+
+enum class Constants : bool { spelled_out, taken };
+
+/// row(y, n, operands...) over all of `out`, the inputs broadcast to its shape, as rows on which a
+/// kernel can run. An operand may be constant along a row only where constants are taken, and then
+/// not all of them are.
+template <class Out, class Row, class... In>
+void map_rows(Array<Out>& out, Constants constants, Row row, const Array<In>&... in) {
+  const LoopNest<1 + sizeof...(In)> nest(
+      out.shape(), {out.strides(), broadcast_strides(in.shape(), in.strides(), out.shape())...});
+  DenseRows<Out, In...>(nest, constants == Constants::taken).run(row, out.data(), in.data()...);
+}
+
 /// out[i] = f(in[i]...), the inputs broadcast to the shape of `out`, which overlaps none of them
 /// unless it is the same memory element by element.
 template <class Out, class F, class... In>
 void map(Array<Out>& out, F f, const Array<In>&... in) {
   const LoopNest<1 + sizeof...(In)> nest(
       out.shape(), {out.strides(), broadcast_strides(in.shape(), in.strides(), out.shape())...});
-  map_rows(nest, out.data(), f, std::index_sequence_for<In...>(), in.data()...);
+  map_elements(nest, out.data(), f, std::index_sequence_for<In...>(), in.data()...);
+}
+
+/// The same, by a kernel.
+template <class T>
+void map(Array<T>& out, UnaryKernel<T> kernel, const Array<T>& x) {
+  const auto row = [=](T* y, std::int64_t n, Operand<T> a) { kernel(a.data, y, n); };
+  map_rows(out, Constants::spelled_out, row, x);
+}
+template <class T, class Out>
+void map(Array<Out>& out, void (*kernel)(Operand<T>, Operand<T>, Out*, std::int64_t),
+         const Array<T>& a, const Array<T>& b) {
+  const auto row = [=](Out* y, std::int64_t n, Operand<T> left, Operand<T> right) {
+    kernel(left, right, y, n);
+  };
+  map_rows(out, Constants::taken, row, a, b);
 }
 
 /// Calls f(offsets) at the start of every line along `axis`, for operands of one shape.

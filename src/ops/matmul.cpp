@@ -152,8 +152,8 @@ void multiply(T alpha, const Array<T>& a, const Array<T>& b, Array<T>& out) {
   if (!nest.empty()) share_out(alpha, {x, y, z}, nest, summed);
 }
 
-/// The axes of an array from the outermost to the innermost in memory, if it is a permutation of
-/// contiguous memory whose innermost axis is one of the matrix's two; else empty.
+}  // namespace
+
 template <class T>
 Extents memory_order(const Array<T>& x) {
   Extents order;
@@ -171,6 +171,11 @@ Extents memory_order(const Array<T>& x) {
   if (order.back() + 2 < static_cast<std::int64_t>(x.dim())) return {};
   return order;
 }
+
+template Extents memory_order(const Array<float>&);
+template Extents memory_order(const Array<double>&);
+
+namespace {
 
 /// alpha a b with batch axes broadcast, then summed down to the batch axes of `shape`. In this form
 /// its gradients are products of the same kind, and no array larger than they is ever made.

@@ -28,6 +28,12 @@ template <class T>
 Variable<T> summed_matmul(Variable<T> a, Variable<T> b, const Extents& shape,
                           const Extents& memory_order = {});
 
+/// The axes of an array from the outermost to the innermost in memory, if it is a permutation of
+/// contiguous memory whose innermost axis is one of the last two; else empty. A gradient that is
+/// laid out as its input lies makes undoing a head split free.
+template <class T>
+Extents memory_order(const Array<T>& x);
+
 }  // namespace detail
 }  // namespace xg
 

@@ -5,6 +5,7 @@
 #include <xgrad/ops/broadcast.hpp>
 #include <xgrad/ops/compare.hpp>
 #include <xgrad/ops/exponential.hpp>
+#include <xgrad/ops/kernels/kernels.hpp>
 #include <xgrad/ops/unary.hpp>
 
 namespace xg {
@@ -16,9 +17,7 @@ class Square final : public Stateless<T> {
  public:
   const char* name() const noexcept override { return "square"; }
   Needs needs() const noexcept override { return Needs::inputs({0}); }
-  Array<T> forward(const Inputs<T>& in) const override {
-    return unary(in, [](T x) { return x * x; });
-  }
+  Array<T> forward(const Inputs<T>& in) const override { return unary(in, kernels<T>().square); }
   void backward(Pullback<T>& p) const override { p.give(0, chain(p.take_grad(), 2 * p.input(0))); }
 };
 

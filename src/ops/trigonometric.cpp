@@ -1,8 +1,7 @@
 #include <xgrad/ops/trigonometric.hpp>
 
-#include <cmath>
-
 #include <xgrad/ops/arithmetic.hpp>
+#include <xgrad/ops/kernels/kernels.hpp>
 #include <xgrad/ops/powers.hpp>
 #include <xgrad/ops/unary.hpp>
 
@@ -15,9 +14,7 @@ class Sin final : public Stateless<T> {
  public:
   const char* name() const noexcept override { return "sin"; }
   Needs needs() const noexcept override { return Needs::inputs({0}); }
-  Array<T> forward(const Inputs<T>& in) const override {
-    return unary(in, [](T x) { return std::sin(x); });
-  }
+  Array<T> forward(const Inputs<T>& in) const override { return unary(in, kernels<T>().sin); }
   void backward(Pullback<T>& p) const override { p.give(0, chain(p.take_grad(), cos(p.input(0)))); }
 };
 
@@ -26,9 +23,7 @@ class Cos final : public Stateless<T> {
  public:
   const char* name() const noexcept override { return "cos"; }
   Needs needs() const noexcept override { return Needs::inputs({0}); }
-  Array<T> forward(const Inputs<T>& in) const override {
-    return unary(in, [](T x) { return std::cos(x); });
-  }
+  Array<T> forward(const Inputs<T>& in) const override { return unary(in, kernels<T>().cos); }
   void backward(Pullback<T>& p) const override {
     p.give(0, chain(p.take_grad(), -sin(p.input(0))));
   }
@@ -40,7 +35,7 @@ class Tanh final : public Stateless<T> {
   const char* name() const noexcept override { return "tanh"; }
   Needs needs() const noexcept override { return Needs::output(); }
   Array<T> forward(const Inputs<T>& in) const override {
-    return unary_reusing(in, [](T x) { return std::tanh(x); });
+    return unary_reusing(in, kernels<T>().tanh);
   }
   void backward(Pullback<T>& p) const override {
     p.give(0, chain(p.take_grad(), 1 - square(p.output())));

@@ -8,7 +8,7 @@
 
 namespace xg::detail {
 
-/// y[i] = f(x[i]) in fresh memory.
+/// y[i] = f(x[i]) in fresh memory; f is a function of elements or a kernel.
 template <class T, class F>
 Array<T> unary(const Inputs<T>& in, F f) {
   Array<T> out{Extents(in[0].shape())};

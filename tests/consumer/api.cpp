@@ -159,6 +159,12 @@ void use_attention() {
   const xg::Attention<T> kernel =
       xg::attention_kernel(xg::unsqueeze(q, 1), xg::unsqueeze(k, 1), xg::unsqueeze(k, 1));
   expect(kernel.output.shape() == xg::Shape{2, 1, 3, 4}, "attention_kernel");
+  const auto fused = xg::scaled_dot_product_attention(
+      xg::unsqueeze(q, 1), xg::unsqueeze(k, 1), xg::unsqueeze(k, 1), padding,
+      xg::AttentionOptions{true, 0.5});
+  expect(fused.shape() == xg::Shape{2, 1, 3, 4}, "scaled_dot_product_attention");
+  const auto output = xg::multi_head_attention_output(q, k, k, w, w, w, w, 2, both);
+  expect(output.shape() == xg::Shape{2, 3, 4}, "multi_head_attention_output");
 }
 
 void use_errors() {

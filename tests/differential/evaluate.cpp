@@ -167,6 +167,18 @@ const std::map<std::string, std::function<Results(const Call&)>>& operations() {
          return both(xg::multi_head_attention(c.x[0], c.x[1], c.x[2], c.x[3], c.x[4], c.x[5],
                                               c.x[6], c.integer("num_heads"), c.mask()));
        }},
+      {"scaled_dot_product_attention",
+       [](C c) -> Results {
+         xg::AttentionOptions options;
+         options.causal = c.arg("causal").get<bool>();
+         options.scale = c.real("scale");
+         return {xg::scaled_dot_product_attention(c.x[0], c.x[1], c.x[2], c.mask(), options)};
+       }},
+      {"multi_head_attention_output",
+       [](C c) -> Results {
+         return {xg::multi_head_attention_output(c.x[0], c.x[1], c.x[2], c.x[3], c.x[4], c.x[5],
+                                                 c.x[6], c.integer("num_heads"), c.mask())};
+       }},
   };
   return table;
 }

@@ -336,6 +336,14 @@ def attention_kernel(b):
     return Call([q, k, v], mask=b.maybe_mask([batch, heads, queries, keys]))
 
 
+def scaled_dot_product_attention(b):
+    call = attention_kernel(b)
+    q, k = (b.values[name].shape for name in call.inputs[:2])
+    call.mask = b.mask([*q[:3], k[2]])
+    call.args = {"causal": b.rng.random() < 0.5, "scale": b.rng.choice([0.25, 0.5, 1.0])}
+    return call
+
+
 def multi_head_attention(b):
     batch, queries, keys = b.extents(3)
     heads, depth = b.rng.choice([(1, 2), (2, 1), (2, 2), (3, 1)])
@@ -399,6 +407,13 @@ def torch_attention(q, k, v, mask=None):
         mask = torch.ones((), dtype=torch.bool)
     weights = torch_masked_softmax(scores, mask)
     return weights @ v, weights
+
+
+def torch_fused_attention(q, k, v, causal, scale, mask):
+    if causal:
+        queries, keys = q.shape[2], k.shape[2]
+        mask = mask & torch.ones((queries, keys), dtype=torch.bool).tril(keys - queries)
+    return torch_attention(q * scale * math.sqrt(q.shape[-1]), k, v, mask)[0]
 
 
 def torch_multi_head(query, key, value, w_q, w_k, w_v, w_o, num_heads, mask=None):
@@ -574,6 +589,14 @@ OPERATIONS = {
     "mse_loss": Operation(F.mse_loss, mse_loss, exempt=NO_MEAN),
     "attention_kernel": Operation(torch_attention, attention_kernel),
     "multi_head_attention": Operation(torch_multi_head, multi_head_attention),
+    "scaled_dot_product_attention": Operation(
+        torch_fused_attention,
+        scaled_dot_product_attention,
+        cpp="xg::scaled_dot_product_attention({inputs}, {mask}, {{{causal}, {scale}}})",
+    ),
+    "multi_head_attention_output": Operation(
+        lambda *x, **args: torch_multi_head(*x, **args)[0], multi_head_attention
+    ),
 }
 
 # Public functions of src/ops and src/mha that have no entry of their own above.

@@ -300,12 +300,18 @@ class Machine {
         V q = variable();
         V k = variable();
         V v = variable();
-        return put(xg::attention_kernel(q, k, v, mask()));
+        if (flip()) return put(xg::attention_kernel(q, k, v, mask()));
+        const bool causal = flip();
+        return put(xg::scaled_dot_product_attention(q, k, v, mask(), {causal, bytes_.number()}));
       }
       case 61: {
         V x[7];
         for (V& one : x) one = variable();
         const std::int64_t heads = integer();
+        if (flip()) {
+          return put(xg::multi_head_attention_output(x[0], x[1], x[2], x[3], x[4], x[5], x[6], heads,
+                                                     mask()));
+        }
         return put(
             xg::multi_head_attention(x[0], x[1], x[2], x[3], x[4], x[5], x[6], heads, mask()));
       }

@@ -278,3 +278,22 @@ TEST_CASE_TEMPLATE("attention copies nothing to split or merge heads", T, float,
   // of the four projections.
   CHECK(bytes < 7 * activation + 2 * scores + 4 * D * D * sizeof(T) + small);
 }
+
+TEST_CASE_TEMPLATE("scaled_dot_product_attention takes memory linear in Q and K", T, float,
+                   double) {
+  if (!test::allocations_watched()) {
+    MESSAGE("skipped: a sanitizer has the allocator");
+    return;
+  }
+  constexpr std::size_t d = 4;
+  const auto bytes = [](std::size_t n) {
+    std::vector<Variable<T>> x;
+    for (int i = 0; i < 3; ++i) x.push_back(xg::randn<T>({1, 1, n, d}, i).set_requires_grad());
+    const Variable<T> seed = xg::ones<T>({1, 1, n, d});
+    const test::AllocationCount count;
+    xg::scaled_dot_product_attention(x[0], x[1], x[2], {}, {true}).backward(seed);
+    return count.bytes();
+  };
+  (void)bytes(16);  // BLAS makes its own buffers once
+  CHECK(bytes(4096) <= 2 * bytes(2048));
+}

@@ -2,48 +2,11 @@
 // xsimd. Only raw pointers and xsimd here: an inline function of the standard library compiled with
 // these flags could be the copy that the linker keeps for every caller.
 
-template <class T>
-using Batch = xsimd::batch<T>;
+#include <xgrad/ops/kernels/vector.hpp>
 
-template <class T>
-constexpr std::int64_t kWidth = static_cast<std::int64_t>(Batch<T>::size);
+#include <xgrad/ops/kernels/math.hpp>
 
-template <class T>
-constexpr T kInfinity = static_cast<T>(__builtin_inf());
-
-/// Calls f(offset, count) with count = the vector's width, and at last with what is left.
-template <class T, class F>
-inline void for_each_vector(std::int64_t n, F f) {
-  std::int64_t i = 0;
-  for (; i + kWidth<T> <= n; i += kWidth<T>) f(i, kWidth<T>);
-  if (i < n) f(i, n - i);
-}
-
-template <class T>
-inline Batch<T> load(const T* x, std::int64_t count, T filler) {
-  if (count == kWidth<T>) return Batch<T>::load_unaligned(x);
-  alignas(64) T lanes[kWidth<T>];
-  for (std::int64_t i = 0; i < kWidth<T>; ++i) lanes[i] = i < count ? x[i] : filler;
-  return Batch<T>::load_aligned(lanes);
-}
-
-template <class T>
-inline void store(T* y, Batch<T> value, std::int64_t count) {
-  if (count == kWidth<T>) return value.store_unaligned(y);
-  alignas(64) T lanes[kWidth<T>];
-  value.store_aligned(lanes);
-  for (std::int64_t i = 0; i < count; ++i) y[i] = lanes[i];
-}
-
-template <class T>
-inline T sum_lanes(Batch<T> x) {
-  alignas(64) T lanes[kWidth<T>];
-  x.store_aligned(lanes);
-  for (std::int64_t width = kWidth<T> / 2; width > 0; width /= 2) {
-    for (std::int64_t i = 0; i < width; ++i) lanes[i] += lanes[i + width];
-  }
-  return lanes[0];
-}
+#include <xgrad/ops/kernels/elementwise.hpp>
 
 /// Sums in blocks, the blocks in double: the error does not grow with n.
 template <class T>
@@ -70,23 +33,6 @@ class BlockSum {
 };
 
 template <class T>
-void exp_kernel(const T* x, T* y, std::int64_t n) {
-  // Below this xsimd returns 0 where the result is still a subnormal number.
-  const T subnormal = sizeof(T) == 4 ? T(-87) : T(-708);
-  for_each_vector<T>(n, [&](std::int64_t i, std::int64_t count) {
-    const Batch<T> v = load(x + i, count, T(0));
-    if (xsimd::any(v < Batch<T>(subnormal))) {
-      for (std::int64_t k = i; k < i + count; ++k) {
-        y[k] =
-            sizeof(T) == 4 ? T(__builtin_expf(static_cast<float>(x[k]))) : T(__builtin_exp(x[k]));
-      }
-    } else {
-      store(y + i, xsimd::exp(v), count);
-    }
-  });
-}
-
-template <class T>
 T softmax_kernel(const T* x, T* y, std::int64_t n) {
   Batch<T> most(-kInfinity<T>);
   Batch<T> unordered(T(0));  // becomes NaN with the first NaN, which a maximum may lose
@@ -110,7 +56,7 @@ T softmax_kernel(const T* x, T* y, std::int64_t n) {
   }
   BlockSum<T> sum;
   for_each_vector<T>(n, [&](std::int64_t i, std::int64_t count) {
-    const Batch<T> e = xsimd::exp(load(x + i, count, -kInfinity<T>) - Batch<T>(max));
+    const Batch<T> e = math::exp(load(x + i, count, -kInfinity<T>) - Batch<T>(max));
     sum.add(e);
     store(y + i, e, count);
   });
@@ -139,4 +85,39 @@ void softmax_backward_kernel(const T* g, const T* y, T* dx, std::int64_t n) {
 }
 
 template <class T>
-constexpr Kernels<T> kTable = {exp_kernel<T>, softmax_kernel<T>, softmax_backward_kernel<T>};
+constexpr Kernels<T> table() {
+  Kernels<T> t{};
+  t.neg = unary_kernel<T, Neg>;
+  t.abs = unary_kernel<T, Abs>;
+  t.square = unary_kernel<T, Square>;
+  t.sqrt = unary_kernel<T, Sqrt>;
+  t.relu = unary_kernel<T, Relu>;
+  t.exp = unary_kernel<T, Exp>;
+  t.log = unary_kernel<T, Log>;
+  t.sigmoid = unary_kernel<T, Sigmoid>;
+  t.tanh = unary_kernel<T, Tanh>;
+  t.erf = InDouble<T, Erf>::unary;
+  t.gelu = InDouble<T, Gelu>::unary;
+  t.gelu_slope = InDouble<T, GeluSlope>::unary;
+  t.sin = InDouble<T, Sin>::unary;
+  t.cos = InDouble<T, Cos>::unary;
+  t.add = binary_kernel<T, Add>;
+  t.sub = binary_kernel<T, Sub>;
+  t.mul = binary_kernel<T, Mul>;
+  t.div = binary_kernel<T, Div>;
+  t.chain = binary_kernel<T, Chain>;
+  t.maximum = binary_kernel<T, Maximum>;
+  t.minimum = binary_kernel<T, Minimum>;
+  t.less = compare_kernel<T, Less>;
+  t.less_equal = compare_kernel<T, LessEqual>;
+  t.equal = compare_kernel<T, Equal>;
+  t.not_equal = compare_kernel<T, NotEqual>;
+  t.clip = clip_kernel<T>;
+  t.where = where_kernel<T>;
+  t.softmax = softmax_kernel<T>;
+  t.softmax_backward = softmax_backward_kernel<T>;
+  return t;
+}
+
+template <class T>
+constexpr Kernels<T> kTable = table<T>();

@@ -1,0 +1,264 @@
+// Part of implementation.hpp: the elementwise kernels. A functor is called with whole vectors.
+
+template <class T, class F>
+void unary_kernel(const T* x, T* y, std::int64_t n) {
+  for_each_vector<T>(
+      n, [=](std::int64_t i, std::int64_t count) { store(y + i, F()(load(x + i, count)), count); });
+}
+
+/// F<T> computes in double, to the precision of T.
+template <class T, template <class> class F>
+struct InDouble;
+template <template <class> class F>
+struct InDouble<double, F> {
+  static constexpr UnaryKernel<double> unary = unary_kernel<double, F<double>>;
+};
+template <template <class> class F>
+struct InDouble<float, F> {
+  static void unary(const float* x, float* y, std::int64_t n) {
+    for_each_vector<double>(n, [=](std::int64_t i, std::int64_t count) {
+      store_narrow(y + i, F<float>()(load_wide(x + i, count)), count);
+    });
+  }
+};
+
+template <class T>
+struct Constant {
+  Batch<T> value;
+  Batch<T> at(std::int64_t, std::int64_t) const { return value; }
+};
+template <class T>
+struct Dense {
+  const T* data;
+  Batch<T> at(std::int64_t i, std::int64_t count) const { return load(data + i, count); }
+};
+
+/// Calls f with a and b as rows that are dense or constant.
+template <class T, class F>
+inline void with_rows_of(Operand<T> a, Operand<T> b, F f) {
+  if (a.constant) {
+    f(Constant<T>{Batch<T>(*a.data)}, Dense<T>{b.data});
+  } else if (b.constant) {
+    f(Dense<T>{a.data}, Constant<T>{Batch<T>(*b.data)});
+  } else {
+    f(Dense<T>{a.data}, Dense<T>{b.data});
+  }
+}
+
+template <class T, class F>
+void binary_kernel(Operand<T> a, Operand<T> b, T* y, std::int64_t n) {
+  with_rows_of(a, b, [=](auto left, auto right) {
+    for_each_vector<T>(n, [=](std::int64_t i, std::int64_t count) {
+      store(y + i, F()(left.at(i, count), right.at(i, count)), count);
+    });
+  });
+}
+
+struct Neg {
+  template <class V>
+  V operator()(V x) const {
+    return V(-0.0) - x;  // xsimd's -x is 0 - x in AVX-512, and loses the sign of 0
+  }
+};
+struct Abs {
+  template <class V>
+  V operator()(V x) const {
+    return xsimd::abs(x);
+  }
+};
+struct Square {
+  template <class V>
+  V operator()(V x) const {
+    return x * x;
+  }
+};
+struct Sqrt {
+  template <class V>
+  V operator()(V x) const {
+    return xsimd::sqrt(x);
+  }
+};
+struct Relu {
+  template <class V>
+  V operator()(V x) const {
+    const V zero(0);
+    return xsimd::select(x <= zero, zero, x);
+  }
+};
+struct Exp {
+  template <class V>
+  V operator()(V x) const {
+    return math::exp(x);
+  }
+};
+struct Log {
+  template <class V>
+  V operator()(V x) const {
+    return math::log(x);
+  }
+};
+struct Sigmoid {
+  template <class V>
+  V operator()(V x) const {
+    return math::sigmoid(x);
+  }
+};
+struct Tanh {
+  template <class V>
+  V operator()(V x) const {
+    return math::tanh(x);
+  }
+};
+template <class P>
+struct Erf {
+  Batch<double> operator()(Batch<double> x) const { return math::erf<P>(x); }
+};
+template <class P>
+struct Gelu {
+  Batch<double> operator()(Batch<double> x) const { return math::gelu<P>(x); }
+};
+template <class P>
+struct GeluSlope {
+  Batch<double> operator()(Batch<double> x) const { return math::gelu_slope<P>(x); }
+};
+template <class P>
+struct Sin {
+  Batch<double> operator()(Batch<double> x) const { return math::sine<P, 0>(x); }
+};
+template <class P>
+struct Cos {
+  Batch<double> operator()(Batch<double> x) const { return math::sine<P, 1>(x); }
+};
+
+struct Add {
+  template <class V>
+  V operator()(V a, V b) const {
+    return a + b;
+  }
+};
+struct Sub {
+  template <class V>
+  V operator()(V a, V b) const {
+    return a - b;
+  }
+};
+struct Mul {
+  template <class V>
+  V operator()(V a, V b) const {
+    return a * b;
+  }
+};
+struct Div {
+  template <class V>
+  V operator()(V a, V b) const {
+    return a / b;
+  }
+};
+/// The product in which 0 times anything is 0.
+struct Chain {
+  template <class V>
+  V operator()(V g, V d) const {
+    const V zero(0);
+    return xsimd::select((g == zero) | (d == zero), zero, g * d);
+  }
+};
+/// NaN wins, whatever the order. (xsimd's != is false for NaN in AVX.)
+struct Maximum {
+  template <class V>
+  V operator()(V a, V b) const {
+    return xsimd::select(a > b, a, xsimd::select(a == a, b, a));
+  }
+};
+struct Minimum {
+  template <class V>
+  V operator()(V a, V b) const {
+    return xsimd::select(a < b, a, xsimd::select(a == a, b, a));
+  }
+};
+
+template <class T>
+void clip_kernel(const T* x, T low, T high, T* y, std::int64_t n) {
+  const Batch<T> least(low);
+  const Batch<T> most(high);
+  for_each_vector<T>(n, [=](std::int64_t i, std::int64_t count) {
+    const Batch<T> v = load(x + i, count);
+    const Batch<T> at_most = xsimd::select(v > most, most, v);  // NaN stays
+    store(y + i, xsimd::select(v < least, least, at_most), count);
+  });
+}
+
+// Plain loops, which the compiler vectorises: xsimd has no vectors of bool.
+
+struct Less {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a < b;
+  }
+};
+struct LessEqual {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a <= b;
+  }
+};
+struct Equal {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a == b;
+  }
+};
+struct NotEqual {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a != b;
+  }
+};
+
+template <class T, class F>
+void compare_kernel(Operand<T> a, Operand<T> b, bool* __restrict y, std::int64_t n) {
+  const T* __restrict left = a.data;
+  const T* __restrict right = b.data;
+  if (a.constant) {
+    const T value = *left;
+    for (std::int64_t i = 0; i < n; ++i) y[i] = F()(value, right[i]);
+  } else if (b.constant) {
+    const T value = *right;
+    for (std::int64_t i = 0; i < n; ++i) y[i] = F()(left[i], value);
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) y[i] = F()(left[i], right[i]);
+  }
+}
+
+template <class T>
+void where_kernel(Operand<bool> mask, Operand<T> a, Operand<T> b, T* __restrict y, std::int64_t n) {
+  if (mask.constant) {
+    const Operand<T> taken = *mask.data ? a : b;
+    const std::int64_t step = taken.constant ? 0 : 1;
+    for (std::int64_t i = 0; i < n; ++i) y[i] = taken.data[i * step];
+    return;
+  }
+  // Both are read before one is chosen: no branch for the processor to guess wrong.
+  const bool* __restrict m = mask.data;
+  const T* __restrict yes = a.data;
+  const T* __restrict no = b.data;
+  const auto choose = [=](auto at_yes, auto at_no) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const T p = at_yes(i);
+      const T q = at_no(i);
+      y[i] = m[i] ? p : q;
+    }
+  };
+  const auto all_yes = [=](std::int64_t i) { return yes[i]; };
+  const auto all_no = [=](std::int64_t i) { return no[i]; };
+  const auto one_yes = [p = *yes](std::int64_t) { return p; };
+  const auto one_no = [q = *no](std::int64_t) { return q; };
+  if (a.constant && b.constant) {
+    choose(one_yes, one_no);
+  } else if (a.constant) {
+    choose(one_yes, all_no);
+  } else if (b.constant) {
+    choose(all_yes, one_no);
+  } else {
+    choose(all_yes, all_no);
+  }
+}
