@@ -9,9 +9,14 @@
 
 #include <xflens/cxxblas/cxxblas.cxx>
 
+#include <xgrad/ops/kernels/kernels.hpp>
+
 namespace xg::detail {
 namespace {
 
+// In multiply-adds: up to here our own product without packing is faster than OpenBLAS's (see
+// docs/performance.md).
+constexpr double kMostSmallWork = 96 * 96 * 96;
 constexpr std::int64_t kMostIndex = std::numeric_limits<int>::max();
 
 /// How BLAS reads a matrix as it lies: row-major with a leading dimension, perhaps transposed.
@@ -108,6 +113,13 @@ void gemm(T alpha, MatrixView<const T> a, MatrixView<const T> b, bool accumulate
     for (std::int64_t i = 0; !accumulate && i < c.rows; ++i) {
       std::fill_n(c.data + i * c.row_stride, c.cols, T(0));
     }
+    return;
+  }
+  if (static_cast<double>(c.rows) * static_cast<double>(c.cols) * static_cast<double>(a.cols) <=
+          kMostSmallWork &&
+      kernels<T>().small_gemm({c.rows, c.cols, a.cols, alpha, a.data, a.row_stride, a.col_stride,
+                               b.data, b.row_stride, b.col_stride, accumulate, c.data,
+                               c.row_stride})) {
     return;
   }
   const T beta = accumulate ? T(1) : T(0);

@@ -115,47 +115,53 @@ void share_out(T alpha, const Product<T>& first, const LoopNest<3>& nest, bool s
   }
 }
 
+/// The i-th batch axis from the last.
+template <class T>
+std::pair<std::int64_t, std::int64_t> extent_and_stride(const Array<T>& x, std::size_t i) {
+  if (i + 2 >= x.dim()) return {1, 0};
+  const std::size_t axis = x.dim() - 3 - i;
+  return {x.extent(axis), x.extent(axis) == 1 ? 0 : x.stride(axis)};
+}
+
 /// out = alpha a b, summed over the batch axes that `out` does not have.
 template <class T>
-void multiply(T alpha, const Array<T>& a, const Array<T>& b, Array<T>& out) {
-  const Extents batch =
-      broadcast_shape("matmul", batch_of(out.shape()),
-                      broadcast_shape("matmul", batch_of(a.shape()), batch_of(b.shape())));
-  MatrixView<const T> x = last_matrix(a.data(), a.shape(), a.strides());
-  MatrixView<const T> y = last_matrix(b.data(), b.shape(), b.strides());
-  MatrixView<T> z = last_matrix(out.data(), out.shape(), out.strides());
-  const auto batch_strides = [&](const Array<T>& m) {
-    return broadcast_strides(batch_of(m.shape()), batch_of(m.strides()), batch);
-  };
-  const Extents sa = batch_strides(a);
-  const Extents sb = batch_strides(b);
-  const Extents sc = batch_strides(out);
-
-  Extents extent_left;
-  Extents a_left;
-  Extents b_left;
-  Extents c_left;
+void multiply(T alpha, const Array<T>& a, bool transpose_a, const Array<T>& b, bool transpose_b,
+              Array<T>& out) {
+  Product<T> p{last_matrix(a.data(), a.shape(), a.strides()),
+               last_matrix(b.data(), b.shape(), b.strides()),
+               last_matrix(out.data(), out.shape(), out.strides())};
+  if (transpose_a) p.a = p.a.transposed();
+  if (transpose_b) p.b = p.b.transposed();
+  Extents extents;
+  Extents strides_a;
+  Extents strides_b;
+  Extents strides_c;
   bool summed = false;
   bool absorbing = true;
-  for (std::size_t i = batch.size(); i-- > 0;) {
-    if (batch[i] == 1) continue;
-    absorbing = absorbing && absorb({batch[i], sa[i], sb[i], sc[i]}, x, y, z);
+  for (std::size_t i = 0; i + 2 < std::max({a.dim(), b.dim(), out.dim()}); ++i) {
+    const auto [extent_a, stride_a] = extent_and_stride(a, i);
+    const auto [extent_b, stride_b] = extent_and_stride(b, i);
+    const auto [extent_c, stride_c] = extent_and_stride(out, i);
+    const std::int64_t extent = extent_a != 1 ? extent_a : extent_b != 1 ? extent_b : extent_c;
+    if (extent == 1) continue;
+    absorbing = absorbing && absorb({extent, stride_a, stride_b, stride_c}, p.a, p.b, p.c);
     if (absorbing) continue;
-    extent_left.push_back(batch[i]);
-    a_left.push_back(sa[i]);
-    b_left.push_back(sb[i]);
-    c_left.push_back(sc[i]);
-    summed |= sc[i] == 0;
+    extents.push_back(extent);
+    strides_a.push_back(stride_a);
+    strides_b.push_back(stride_b);
+    strides_c.push_back(stride_c);
+    summed |= extent_c == 1;
   }
-  const LoopNest<3> nest(extent_left, {c_left, a_left, b_left});
+  const LoopNest<3> nest(extents, {strides_c, strides_a, strides_b});
   if (summed || nest.empty()) std::fill_n(out.data(), out.size(), T(0));
-  if (!nest.empty()) share_out(alpha, {x, y, z}, nest, summed);
+  if (!nest.empty()) share_out(alpha, p, nest, summed);
 }
 
 }  // namespace
 
 template <class T>
 Extents memory_order(const Array<T>& x) {
+  if (x.contiguous()) return {};
   Extents order;
   for (std::size_t i = 0; i < x.dim(); ++i) {
     if (x.extent(i) != 1 && x.stride(i) <= 0) return {};
@@ -177,53 +183,77 @@ template Extents memory_order(const Array<double>&);
 
 namespace {
 
+/// An operand, perhaps with its last two axes swapped.
+template <class T>
+struct Factor {
+  Variable<T> x;
+  bool transposed;
+};
+
 /// alpha a b with batch axes broadcast, then summed down to the batch axes of `shape`. In this form
 /// its gradients are products of the same kind, and no array larger than they is ever made.
 template <class T>
 class MatMul final : public Primitive<T> {
  public:
   using value_type = T;
-  MatMul(double alpha, Extents shape, Extents order)
-      : alpha_(alpha), shape_(std::move(shape)), order_(std::move(order)) {}
+  MatMul(double alpha, Extents shape, Extents order, bool transpose_a = false,
+         bool transpose_b = false)
+      : alpha_(alpha),
+        shape_(std::move(shape)),
+        order_(std::move(order)),
+        transpose_a_(transpose_a),
+        transpose_b_(transpose_b) {}
   const char* name() const noexcept override { return "matmul"; }
   Needs needs() const noexcept override { return Needs::inputs({0, 1}); }
 
   Array<T> forward(const Inputs<T>& in) const override {
     Array<T> out = order_.empty() ? Array<T>(Extents(shape_)) : Array<T>(shape_, order_);
-    multiply(static_cast<T>(alpha_), in[0], in[1], out);
+    multiply(static_cast<T>(alpha_), in[0], transpose_a_, in[1], transpose_b_, out);
     return out;
   }
 
   void backward(Pullback<T>& p) const override {
-    const Variable<T> g = p.take_grad();  // [..., M, N]
-    const auto gradient = [&](std::size_t i, Variable<T> left, Variable<T> right) {
-      const Extents shape = p.shape(i);
-      // Laid out as the input lies, so that undoing a head split copies nothing.
-      Extents order = memory_order(array(name(), p.input(i)));
-      // The product's batch axes, aligned at the last one; the others of `shape` are 1 in it.
-      const Extents batch = broadcast_shape(name(), batch_of(extents(name(), left)),
-                                            batch_of(extents(name(), right)));
-      Extents reduced = shape;
-      const std::size_t axes = shape.size() - 2;
-      for (std::size_t k = 0; k < axes; ++k) {
-        const bool present = k + batch.size() >= axes;
-        if (!present || batch[k + batch.size() - axes] == 1) reduced[k] = 1;
-      }
-      if (reduced != shape) order = {};
-      auto product = record(make<MatMul>(alpha_, std::move(reduced), std::move(order)),
-                            std::move(left), std::move(right));
-      p.give(i, broadcast_to(std::move(product), Dims(shape)));
-    };
-    // [M,N] x [N,K] -> [M,K]
-    if (p.needs(0)) gradient(0, g, swapaxes(p.input(1), -1, -2));
-    // [K,M] x [M,N] -> [K,N]
-    if (p.needs(1)) gradient(1, swapaxes(p.input(0), -1, -2), g);
+    const Factor<T> g{p.take_grad(), false};  // [..., M, N]
+    const Factor<T> a{p.input(0), transpose_a_};
+    const Factor<T> b{p.input(1), transpose_b_};
+    // [M,N] x [N,K] -> [M,K], or its transpose
+    if (p.needs(0)) p.give(0, transpose_a_ ? gradient(a.x, b, t(g)) : gradient(a.x, g, t(b)));
+    // [K,M] x [M,N] -> [K,N], or its transpose
+    if (p.needs(1)) p.give(1, transpose_b_ ? gradient(b.x, t(g), a) : gradient(b.x, t(a), g));
   }
 
  private:
+  static Factor<T> t(const Factor<T>& f) { return {f.x, !f.transposed}; }
+
+  /// alpha left right, of the shape of x.
+  Variable<T> gradient(const Variable<T>& x, const Factor<T>& left, const Factor<T>& right) const {
+    const Extents& shape = extents(name(), x);
+    // Laid out as the input lies, so that undoing a head split copies nothing.
+    Extents order = memory_order(array(name(), x));
+    // Along a batch axis that the product does not have, the gradient is the same everywhere.
+    Extents reduced = shape;
+    const std::size_t axes = shape.size() - 2;
+    const auto extent = [&](const Factor<T>& f, std::size_t i) {
+      const Extents& own = extents(name(), f.x);
+      const std::size_t from_last = shape.size() - i;
+      return from_last > own.size() ? 1 : own[own.size() - from_last];
+    };
+    for (std::size_t i = 0; i < axes; ++i) {
+      if (extent(left, i) == 1 && extent(right, i) == 1) reduced[i] = 1;
+    }
+    const bool repeated = reduced != shape;
+    if (repeated) order = {};
+    auto product = record(make<MatMul>(alpha_, std::move(reduced), std::move(order),
+                                       left.transposed, right.transposed),
+                          left.x, right.x);
+    return repeated ? broadcast_to(std::move(product), Dims(shape)) : product;
+  }
+
   double alpha_;
   Extents shape_;
   Extents order_;
+  bool transpose_a_;
+  bool transpose_b_;
 };
 
 }  // namespace

@@ -8,6 +8,8 @@
 
 #include <xgrad/ops/kernels/elementwise.hpp>
 
+#include <xgrad/ops/kernels/small_gemm.hpp>
+
 /// Sums in blocks, the blocks in double: the error does not grow with n.
 template <class T>
 class BlockSum {
@@ -116,6 +118,7 @@ constexpr Kernels<T> table() {
   t.where = where_kernel<T>;
   t.softmax = softmax_kernel<T>;
   t.softmax_backward = softmax_backward_kernel<T>;
+  t.small_gemm = small_gemm_kernel<T>;
   return t;
 }
 

@@ -25,6 +25,20 @@ using BinaryKernel = void (*)(Operand<T> a, Operand<T> b, T* y, std::int64_t n);
 template <class T>
 using CompareKernel = void (*)(Operand<T> a, Operand<T> b, bool* y, std::int64_t n);
 
+/// c [m,n] = alpha a b + (accumulate ? c : 0), with any strides but the columns' of c, which is 1.
+template <class T>
+struct SmallProduct {
+  std::int64_t m, n, k;
+  T alpha;
+  const T* a;
+  std::int64_t a_row, a_col;
+  const T* b;
+  std::int64_t b_row, b_col;
+  bool accumulate;
+  T* c;
+  std::int64_t c_row;
+};
+
 template <class T>
 struct Kernels {
   UnaryKernel<T> neg, abs, square, sqrt, relu, exp, log, sigmoid, tanh, erf, gelu, gelu_slope, sin,
@@ -39,6 +53,8 @@ struct Kernels {
   T (*softmax)(const T* x, T* y, std::int64_t n);
   /// dx[i] = y[i] (g[i] - sum_k g[k] y[k]), and exactly 0 where y[i] is 0.
   void (*softmax_backward)(const T* g, const T* y, T* dx, std::int64_t n);
+  /// False, with nothing done, if b is too large for it.
+  bool (*small_gemm)(const SmallProduct<T>& product);
 };
 
 template <class T>
