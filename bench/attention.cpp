@@ -11,8 +11,8 @@
 
 #include "attention_step.hpp"
 #include "gemm_bound.hpp"
-#include "libtorch.hpp"
 #include "timing.hpp"
+#include "torch_graphs.hpp"
 
 extern "C" void openblas_set_num_threads(int);
 

@@ -10,8 +10,8 @@
 
 #include <xgrad/xgrad.hpp>
 
-#include "libtorch.hpp"
 #include "timing.hpp"
+#include "torch_graphs.hpp"
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include <xgrad/xgrad.hpp>
 
 #include "attention_step.hpp"
-#include "libtorch.hpp"
+#include "torch_graphs.hpp"
 
 namespace {
 

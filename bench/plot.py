@@ -13,8 +13,9 @@ import vl_convert
 import table
 
 WIDTH = 330
-BLUE, ORANGE, GREY = "#1f6fb4", "#e07b1a", "#8a8a8a"
-GOAL = {"type": "tick", "color": "#c8102e", "thickness": 2.5}
+BLUE, LIGHT_BLUE, ORANGE, LIGHT_ORANGE, GREY = (
+    "#1f6fb4", "#8fbfe6", "#e07b1a", "#f3bd85", "#8a8a8a")
+RED = "#c8102e"
 
 
 def attention_values(results):
@@ -31,21 +32,21 @@ def attention_values(results):
 def attention_panel(results, form):
     values = [v for v in attention_values(results) if v["form"] == form]
     series = list(dict.fromkeys(v["series"] for v in values))
+    colours = [BLUE, LIGHT_BLUE, ORANGE, LIGHT_ORANGE][:len(series)]
+    # The peer on one thread, where there is one: libtorch's composed, PyTorch's fused attention.
+    peer, column = ("libtorch", 1) if form == "composed" else ("PyTorch fused", -2)
     for line in table.peer_lines(results):
-        peer = line[1] if form == "composed" else line[-2]
-        if any(v["size"] == line[0] for v in values) and peer != "–":
-            values.append({"size": line[0], "series": peer_name(results, form),
-                           "measured": float(peer)})
+        if line[column] != "–" and any(v["size"] == line[0] for v in values):
+            values.append({"size": line[0], "series": f"{peer}, 1 thread",
+                           "measured": float(line[column])})
     if values[-1]["series"] not in series:
         series.append(values[-1]["series"])
-    colours = [BLUE, "#8fbfe6", ORANGE, "#f3bd85"][:4]
-    if len(series) - 1 == 2:
-        colours = colours[:2]
+        colours.append(GREY)
     y = {"field": "size", "type": "ordinal", "sort": None, "title": "B,Q,K,D,H",
          "axis": {"grid": True}}
     offset = {"field": "series", "sort": series}
     colour = {"field": "series", "type": "nominal", "sort": None, "title": None,
-              "scale": {"domain": series, "range": (colours + [GREY])[:len(series)]},
+              "scale": {"domain": series, "range": colours},
               "legend": {"orient": "bottom", "columns": 2}}
     x = {"type": "quantitative", "scale": {"type": "log", "nice": False},
          "axis": {"values": [0.7, 0.8, 0.9, 1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100],
@@ -56,22 +57,17 @@ def attention_panel(results, form):
         "width": WIDTH, "height": {"step": 11},
         "data": {"values": values},
         "layer": [
+            {"transform": [{"filter": "isValid(datum.goal)"}],
+             "mark": {"type": "tick", "color": RED, "thickness": 2.5, "size": 11},
+             "encoding": {"x": {**x, "field": "goal"}, "y": y, "yOffset": offset}},
             {"mark": {"type": "rule", "strokeWidth": 1.5},
              "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": y,
                           "yOffset": offset, "color": colour}},
             {"mark": {"type": "point", "filled": True, "size": 42, "opacity": 1},
              "encoding": {"x": {**x, "field": "measured"}, "y": y, "yOffset": offset,
                           "color": colour}},
-            {"transform": [{"filter": "isValid(datum.goal)"}], "mark": {**GOAL, "size": 9},
-             "encoding": {"x": {**x, "field": "goal"}, "y": y, "yOffset": offset}},
         ],
     }
-
-
-def peer_name(results, form):
-    if form == "composed":
-        return "libtorch, 1 thread"
-    return "PyTorch fused, 1 thread"
 
 
 def goal_panel(title, axis, rows):
@@ -80,7 +76,7 @@ def goal_panel(title, axis, rows):
                "verdict": "met" if row.met() else "missed"}
               for name, row in rows if row.measured is not None and row.goal > 0]
     y = {"field": "line", "type": "ordinal", "sort": None, "title": None,
-         "axis": {"labelLimit": 260}}
+         "axis": {"labelLimit": 340}}
     x = {"field": "ratio", "type": "quantitative", "title": axis,
          "scale": {"type": "log", "nice": False, "domainMin": 0.1},
          "axis": {"values": [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50], "format": "~g"}}
@@ -97,7 +93,7 @@ def goal_panel(title, axis, rows):
             {"mark": {"type": "point", "filled": True, "size": 50, "opacity": 1},
              "encoding": {"y": y, "x": x,
                           "color": {"field": "verdict", "type": "nominal"}}},
-            {"mark": {"type": "rule", "color": GOAL["color"], "strokeWidth": 2},
+            {"mark": {"type": "rule", "color": RED, "strokeWidth": 2},
              "encoding": {"x": {"datum": 1}}},
         ],
     }
@@ -108,9 +104,10 @@ def picture(results):
     nodes = [(row.line, row) for row in rows if row.group.startswith("node")]
     families = [(f"{row.group.partition(' /')[0]}, {row.line.partition(',')[0]}", row)
                 for row in rows if row.group.endswith("xtensor and libtorch")]
-    others = [(row.line.removesuffix(", the worst"), row) for row in rows
-              if row.group in ("memory", "building", "notebook") or row.group.startswith("chain")
-              or row.group.endswith("/ libtorch")]
+    others = [(f"a chain of {row.line}", row) for row in rows if row.group.startswith("chain")]
+    others += [(f"{row.group}, {row.line}", row) for row in rows
+               if row.group.endswith("attention / libtorch")]
+    others += [(row.line, row) for row in rows if row.group in ("memory", "building", "notebook")]
     panels = [goal_panel("one node", "measured / goal, log scale", nodes),
               goal_panel("operations, the worst of each family", "measured / goal, log scale",
                          families),

@@ -110,7 +110,8 @@ def elementwise_rows(results):
             ratios = {}
             for name, found in (results["elementwise"] or {}).items():
                 op, dtype, size = name.rsplit("/", 2)
-                peers = [found[peer] for peer in ("xtensor", "libtorch") if peer in found]
+                peers = [found[f"{peer}_median"] for peer in ("xtensor", "libtorch")
+                         if f"{peer}_median" in found]
                 if int(size) == n and belongs(op) and peers:
                     ratios[f"{op} {dtype}"] = max(peers)
             if ratios:

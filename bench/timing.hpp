@@ -45,15 +45,17 @@ double seconds_per_call(F& f, int calls, Clock clock = Clock::wall) {
   return (seconds(clock) - start) / calls;
 }
 
-/// Times the contenders in turn, each for about 10 ms a round. The time reported is the first
-/// one's; the counters are its ratio to each of the others: NAME_min, NAME_median and NAME_max.
-inline void in_turn(benchmark::State& state, Clock clock, std::vector<Contender> contenders) {
+/// Times the contenders in turn, each for about `slice` seconds a round. The time reported is the
+/// first one's; the counters are its ratio to each of the others: NAME_min, NAME_median and
+/// NAME_max.
+inline void in_turn(benchmark::State& state, Clock clock, std::vector<Contender> contenders,
+                    double slice = 0.01) {
   std::vector<int> calls;
   for (Contender& c : contenders) {
     if (c.prepare) c.prepare();
     c.run();
     calls.push_back(
-        std::clamp(static_cast<int>(0.01 / seconds_per_call(c.run, 1, clock)), 1, 100000));
+        std::clamp(static_cast<int>(slice / seconds_per_call(c.run, 1, clock)), 1, 100000));
   }
   std::vector<std::vector<double>> ratios(contenders.size());
   std::vector<double> times(contenders.size());

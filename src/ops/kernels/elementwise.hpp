@@ -187,7 +187,7 @@ void clip_kernel(const T* x, T low, T high, T* y, std::int64_t n) {
   });
 }
 
-// Plain loops, which the compiler vectorises: xsimd has no vectors of bool.
+// Comparisons are plain loops, which the compiler vectorises: xsimd has no vectors of bool.
 
 struct Less {
   template <class T>
@@ -229,36 +229,62 @@ void compare_kernel(Operand<T> a, Operand<T> b, bool* __restrict y, std::int64_t
   }
 }
 
+#if defined(__AVX512F__)
+inline Bits<float> load_lanes(const bool* mask, float) {
+  return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(mask)));
+}
+inline Bits<double> load_lanes(const bool* mask, double) {
+  return _mm512_cvtepu8_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(mask)));
+}
+#elif defined(__AVX2__)
+inline Bits<float> load_lanes(const bool* mask, float) {
+  return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(mask)));
+}
+inline Bits<double> load_lanes(const bool* mask, double) {
+  return _mm256_setr_epi64x(mask[0], mask[1], mask[2], mask[3]);
+}
+#else
 template <class T>
-void where_kernel(Operand<bool> mask, Operand<T> a, Operand<T> b, T* __restrict y, std::int64_t n) {
-  if (mask.constant) {
-    const Operand<T> taken = *mask.data ? a : b;
-    const std::int64_t step = taken.constant ? 0 : 1;
-    for (std::int64_t i = 0; i < n; ++i) y[i] = taken.data[i * step];
-    return;
-  }
-  // Both are read before one is chosen: no branch for the processor to guess wrong.
-  const bool* __restrict m = mask.data;
-  const T* __restrict yes = a.data;
-  const T* __restrict no = b.data;
-  const auto choose = [=](auto at_yes, auto at_no) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      const T p = at_yes(i);
-      const T q = at_no(i);
-      y[i] = m[i] ? p : q;
-    }
+inline Bits<T> load_lanes(const bool* mask, T) {
+  using Lane = typename Bits<T>::value_type;
+  alignas(64) Lane lanes[kWidth<T>];
+  for (std::int64_t i = 0; i < kWidth<T>; ++i) lanes[i] = static_cast<Lane>(mask[i]);
+  return Bits<T>::load_aligned(lanes);
+}
+#endif
+
+/// All bits of a lane set where the mask is true.
+template <class T>
+inline Bits<T> lanes_of(const bool* mask, std::int64_t count) {
+  const Bits<T> none(typename Bits<T>::value_type(0));
+  if (count == kWidth<T>) return none - load_lanes(mask, T());
+  bool part[kWidth<T>] = {};
+  for (std::int64_t i = 0; i < count; ++i) part[i] = mask[i];
+  return none - load_lanes(part, T());
+}
+
+template <class T>
+void where_kernel(Operand<bool> mask, Operand<T> a, Operand<T> b, T* y, std::int64_t n) {
+  const auto run = [=](auto yes, auto no, auto lanes) {
+    for_each_vector<T>(n, [=](std::int64_t i, std::int64_t count) {
+      const Bits<T> taken = lanes(i, count);
+      store(y + i,
+            cast_bits<Batch<T>>((cast_bits<Bits<T>>(yes.at(i, count)) & taken) |
+                                (cast_bits<Bits<T>>(no.at(i, count)) & ~taken)),
+            count);
+    });
   };
-  const auto all_yes = [=](std::int64_t i) { return yes[i]; };
-  const auto all_no = [=](std::int64_t i) { return no[i]; };
-  const auto one_yes = [p = *yes](std::int64_t) { return p; };
-  const auto one_no = [q = *no](std::int64_t) { return q; };
+  const auto lanes = [=](std::int64_t i, std::int64_t count) {
+    return lanes_of<T>(mask.data + i, count);
+  };
+  using Lane = typename Bits<T>::value_type;
+  const auto all = [taken = Bits<T>(Lane(0) - static_cast<Lane>(*mask.data))](
+                       std::int64_t, std::int64_t) { return taken; };
   if (a.constant && b.constant) {
-    choose(one_yes, one_no);
-  } else if (a.constant) {
-    choose(one_yes, all_no);
-  } else if (b.constant) {
-    choose(all_yes, one_no);
+    run(Constant<T>{Batch<T>(*a.data)}, Constant<T>{Batch<T>(*b.data)}, lanes);
+  } else if (mask.constant) {
+    with_rows_of(a, b, [=](auto yes, auto no) { run(yes, no, all); });
   } else {
-    choose(all_yes, all_no);
+    with_rows_of(a, b, [=](auto yes, auto no) { run(yes, no, lanes); });
   }
 }

@@ -1,8 +1,8 @@
-#ifndef XGRAD_BENCH_LIBTORCH_HPP
-#define XGRAD_BENCH_LIBTORCH_HPP
+#ifndef XGRAD_BENCH_TORCH_GRAPHS_HPP
+#define XGRAD_BENCH_TORCH_GRAPHS_HPP
 
 // libtorch as a peer in the same process. Its headers take half a minute to compile: once, in
-// libtorch.cpp.
+// torch_graphs.cpp.
 
 #include <memory>
 #include <string>

@@ -1,4 +1,4 @@
-#include "libtorch.hpp"
+#include "torch_graphs.hpp"
 
 #include <cmath>
 #include <map>
