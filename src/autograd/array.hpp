@@ -10,6 +10,14 @@
 
 namespace xg::detail {
 
+/// Drops one of `references`; true if it was the last. Whoever holds the only one needs no atomic
+/// update: nobody is left who could copy it.
+template <class Count>
+bool drop_reference(std::atomic<Count>& references) noexcept {
+  return references.load(std::memory_order_acquire) == 1 ||
+         references.fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
+
 /// Reference-counted memory; the elements follow the header.
 struct Buffer {
   std::atomic<std::size_t> references;
@@ -19,7 +27,7 @@ struct Buffer {
   void* data() noexcept;
   void retain() noexcept { references.fetch_add(1, std::memory_order_relaxed); }
   void release() noexcept {
-    if (references.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy();
+    if (drop_reference(references)) destroy();
   }
   bool unique() const noexcept { return references.load(std::memory_order_acquire) == 1; }
 

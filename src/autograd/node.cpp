@@ -298,8 +298,9 @@ template <class T>
 Variable<T> record(PrimitivePtr<T> op, Variable<T>* inputs, std::size_t count) {
   bool tracked = false;
   for (std::size_t i = 0; i < count; ++i) {
-    (void)array(op->name(), inputs[i]);
-    tracked |= Access::node(inputs[i]) != nullptr;
+    const State<T>* input = Access::state(inputs[i]);
+    if (input == nullptr || !input->values.has_values()) (void)array(op->name(), inputs[i]);
+    tracked |= input->node != nullptr;
   }
   Array<T> output = op->forward(Inputs<T>(inputs, count));
   if (!tracked || !grad_enabled()) return from_array(std::move(output));

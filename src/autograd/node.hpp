@@ -67,7 +67,7 @@ struct Node {
 
   void retain() noexcept { references.fetch_add(1, std::memory_order_relaxed); }
   void release() noexcept {
-    if (references.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy();
+    if (drop_reference(references)) destroy();
   }
   /// Drops the saved arrays. Edges stay, for pictures of the graph.
   void forget_values() noexcept;

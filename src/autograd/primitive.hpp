@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <xgrad/autograd/array.hpp>
+#include <xgrad/autograd/memory.hpp>
 #include <xgrad/autograd/message.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/variable.hpp>
@@ -51,11 +52,16 @@ class Primitive {
   virtual Array<T> forward(const Inputs<T>& in) const = 0;
   virtual void backward(Pullback<T>& p) const = 0;
 
+  static void* operator new(std::size_t bytes) { return allocate(bytes); }
+  static void operator delete(void* memory, std::size_t bytes) noexcept {
+    deallocate(memory, bytes);
+  }
+
   void retain() const noexcept {
     if (!immortal_) references_.fetch_add(1, std::memory_order_relaxed);
   }
   void release() const noexcept {
-    if (!immortal_ && references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    if (!immortal_ && drop_reference(references_)) delete this;
   }
 
  private:

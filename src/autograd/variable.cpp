@@ -73,7 +73,7 @@ Variable<T>::Variable(const Variable& other) noexcept : state_(other.state_) {
 
 template <class T>
 void Variable<T>::release() noexcept {
-  if (state_->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete state_;
+  if (detail::drop_reference(state_->references)) delete state_;
 }
 
 template <class T>

@@ -56,8 +56,10 @@ template <class T>
 Attention<T> attention_kernel(const Variable<T>& q, const Variable<T>& k, const Variable<T>& v,
                               const Mask& mask) {
   detail::check_attention("attention_kernel", q, k, v, mask);
-  return detail::attend(q, detail::zero_hidden_keys(k, mask), detail::zero_hidden_keys(v, mask),
-                        mask);
+  Variable<T> seen_k = k;
+  Variable<T> seen_v = v;
+  detail::zero_hidden_keys(mask, false, seen_k, seen_v);
+  return detail::attend(q, seen_k, seen_v, mask);
 }
 
 template Attention<float> attention_kernel(const Variable<float>&, const Variable<float>&,

@@ -18,40 +18,54 @@ void check_mask(const char* op, const Mask& mask, const Extents& scores) {
   }
 }
 
-template <class T>
-Variable<T> zero_hidden_keys(const Variable<T>& x, const Mask& mask, bool causal) {
-  if (!mask.defined()) return x;  // the last query sees every key, causal or not
-  const Array<bool>& shown = array("mask", mask);
-  Extents shape(4 - shown.dim(), 1);  // [B or 1, H or 1, Q or 1, K or 1]
-  for (std::int64_t extent : shown.shape()) shape.push_back(extent);
-  const Extents& arrays = extents("mask", x);
+namespace {
+
+/// Which keys, [B or 1, ..., K, 1] of this rank, some query of their item sees in some head.
+Mask seen_keys(const Array<bool>& mask, bool causal, std::size_t rank, std::int64_t keys) {
+  Extents shape(4 - mask.dim(), 1);  // [B or 1, H or 1, Q or 1, K or 1]
+  for (std::int64_t extent : mask.shape()) shape.push_back(extent);
   const std::int64_t items = shape[0];
   const std::int64_t queries = shape[2];
-  causal &= queries > 1;  // one row for all queries holds for the last one
-  const std::int64_t keys = causal ? arrays[arrays.size() - 2] : shape[3];
-  const std::int64_t step = shape[3] == 1 ? 0 : 1;
-  Extents seen_shape(arrays.size(), 1);
+  const std::int64_t rows = shape[1] * queries;
+  causal &= queries > 1;  // one row for all queries holds for the last one, which sees every key
+  if (!causal) keys = shape[3];
+  Extents seen_shape(rank, 1);
   seen_shape[0] = items;
-  seen_shape[seen_shape.size() - 2] = keys;
+  seen_shape[rank - 2] = keys;
   Array<bool> seen(std::move(seen_shape));
   std::fill_n(seen.data(), seen.size(), false);
-  const bool* row = shown.data();  // masks are contiguous
   for (std::int64_t b = 0; b < items; ++b) {
     bool* any = seen.data() + b * keys;
-    for (std::int64_t view = 0; view < shape[1] * queries; ++view, row += shape[3]) {
-      const std::int64_t query = view % queries;
+    // From the last one, which in a causal mask sees every key.
+    for (std::int64_t i = rows; i-- > 0;) {
+      const bool* row = mask.data() + (b * rows + i) * shape[3];  // masks are contiguous
       const std::int64_t reach =
-          causal ? std::max<std::int64_t>(keys - queries + query + 1, 0) : keys;
-      for (std::int64_t k = 0; k < reach; ++k) any[k] |= row[k * step];
+          causal ? std::clamp<std::int64_t>(keys - queries + i % queries + 1, 0, keys) : keys;
+      if (shape[3] == 1) {
+        if (*row) std::fill_n(any, reach, true);
+      } else {
+        for (std::int64_t k = 0; k < reach; ++k) any[k] |= row[k];
+      }
+      if (std::find(any, any + keys, false) == any + keys) break;
     }
   }
-  if (std::find(seen.data(), seen.data() + seen.size(), false) == seen.data() + seen.size()) {
-    return x;
-  }
-  return where(mask_from_array(std::move(seen)), x, 0);
+  return mask_from_array(std::move(seen));
 }
 
-template Variable<float> zero_hidden_keys(const Variable<float>&, const Mask&, bool);
-template Variable<double> zero_hidden_keys(const Variable<double>&, const Mask&, bool);
+}  // namespace
+
+template <class T>
+void zero_hidden_keys(const Mask& mask, bool causal, Variable<T>& key, Variable<T>& value) {
+  if (!mask.defined()) return;
+  const Extents& shape = extents("mask", key);
+  const Mask seen = seen_keys(array("mask", mask), causal, shape.size(), shape[shape.size() - 2]);
+  const Array<bool>& all = array("mask", seen);
+  if (std::find(all.data(), all.data() + all.size(), false) == all.data() + all.size()) return;
+  key = where(seen, key, 0);
+  value = where(seen, value, 0);
+}
+
+template void zero_hidden_keys(const Mask&, bool, Variable<float>&, Variable<float>&);
+template void zero_hidden_keys(const Mask&, bool, Variable<double>&, Variable<double>&);
 
 }  // namespace xg::detail

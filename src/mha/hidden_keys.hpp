@@ -16,11 +16,11 @@ template <class T>
 void check_attention(const char* op, const Variable<T>& q, const Variable<T>& k,
                      const Variable<T>& v, const Mask& mask);
 
-/// x, [B,K,D] or [B,H,K,d], with zeros in the rows of keys that no query of their item sees in any
-/// head; x itself if there are none. Padding may then hold NaN or inf: 0 weight times NaN would be
+/// Writes zeros over the rows of keys, [B,K,D] or [B,H,K,d], that no query of their item sees in
+/// any head, and of their values. Padding may then hold NaN or inf: 0 weight times NaN would be
 /// NaN. `causal` hides later keys besides.
 template <class T>
-Variable<T> zero_hidden_keys(const Variable<T>& x, const Mask& mask, bool causal = false);
+void zero_hidden_keys(const Mask& mask, bool causal, Variable<T>& key, Variable<T>& value);
 
 /// attention_kernel on operands that are already checked and cut.
 template <class T>

@@ -58,8 +58,9 @@ Variable<T> between_projections(const char* op, const Variable<T>& query, const 
   const detail::Group group;
 
   // Keys that nobody may see are cut out first, so that what they hold cannot reach anything.
-  const Variable<T> seen_key = detail::zero_hidden_keys(key, mask);
-  const Variable<T> seen_value = detail::zero_hidden_keys(value, mask);
+  Variable<T> seen_key = key;
+  Variable<T> seen_value = value;
+  detail::zero_hidden_keys(mask, false, seen_key, seen_value);
 
   // [B,N,D] x [D,D] -> [B,N,D] -> [B,N,H,D/H] -> [B,H,N,D/H]
   const auto project = [&](const Variable<T>& x, const Variable<T>& w, std::size_t n) {

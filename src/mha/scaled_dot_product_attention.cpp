@@ -5,8 +5,10 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include <xgrad/autograd/primitive.hpp>
+#include <xgrad/autograd/thread_pool.hpp>
 #include <xgrad/mha/hidden_keys.hpp>
 #include <xgrad/ops/arithmetic.hpp>
 #include <xgrad/ops/gemm.hpp>
@@ -26,6 +28,11 @@ constexpr const char* kOp = "scaled_dot_product_attention";
 // A block of scores stays in the second-level cache between the products and the softmax.
 constexpr std::int64_t kBlockQueries = 128;
 constexpr std::int64_t kBlockKeys = 256;
+// The queries of one work item of forward: each block of keys is transposed once for all of them.
+constexpr std::int64_t kItemBlocks = 4;
+constexpr std::int64_t kItemQueries = kItemBlocks * kBlockQueries;
+// In multiply-adds: less costs more to hand to a thread than it saves.
+constexpr double kLeastRange = 1 << 18;
 
 /// The matrix of one head: [Q,d], [K,d] or [K,Dv].
 template <class T, class A>
@@ -44,6 +51,63 @@ MatrixView<T> rows(MatrixView<T> m, std::int64_t first, std::int64_t count) {
 template <class T>
 MatrixView<const T> read(const MatrixView<T>& m) {
   return {m.data, m.rows, m.cols, m.row_stride, m.col_stride};
+}
+
+/// Memory of one work item, handed out in pieces.
+template <class T>
+class Scratch {
+ public:
+  explicit Scratch(std::int64_t size) : memory_(Extents(1, size)), next_(memory_.data()) {}
+
+  T* take(std::int64_t size) { return std::exchange(next_, next_ + size); }
+
+ private:
+  Array<T> memory_;
+  T* next_;
+};
+
+template <class T>
+bool has_unit_columns(const MatrixView<T>& m) {
+  return m.col_stride == 1 || m.cols <= 1;
+}
+
+/// A row-major copy, in squares, since one side or the other jumps from line to line.
+template <class T>
+MatrixView<const T> pack(const MatrixView<const T>& m, T* out) {
+  constexpr std::int64_t kSide = 16;
+  for (std::int64_t row = 0; row < m.rows; row += kSide) {
+    const std::int64_t last_row = std::min(row + kSide, m.rows);
+    for (std::int64_t col = 0; col < m.cols; col += kSide) {
+      const std::int64_t last_col = std::min(col + kSide, m.cols);
+      for (std::int64_t i = row; i < last_row; ++i) {
+        const T* from = m.data + i * m.row_stride;
+        for (std::int64_t k = col; k < last_col; ++k) out[i * m.cols + k] = from[k * m.col_stride];
+      }
+    }
+  }
+  return {out, m.rows, m.cols, m.cols, 1};
+}
+
+/// The matrix as it lies if its columns do, else a copy.
+template <class T>
+MatrixView<const T> readable(const MatrixView<const T>& m, T* memory) {
+  return has_unit_columns(m) ? m : pack(m, memory);
+}
+
+/// Nothing if there is no matrix.
+template <class T>
+void clear(const MatrixView<T>& m) {
+  if (m.data == nullptr) return;
+  for (std::int64_t i = 0; i < m.rows; ++i) std::fill_n(m.data + i * m.row_stride, m.cols, T(0));
+}
+
+/// c = alpha a b + (accumulate ? c : 0)
+template <class T>
+void multiply(double alpha, const MatrixView<const T>& a, const MatrixView<const T>& b,
+              bool accumulate, const MatrixView<T>& c) {
+  attention_kernels<T>().product({c.rows, c.cols, a.cols, static_cast<T>(alpha), a.data,
+                                  a.row_stride, a.col_stride, b.data, b.row_stride, accumulate,
+                                  c.data, c.row_stride});
 }
 
 /// Queries and keys whose scores are computed together.
@@ -117,16 +181,6 @@ class Sight {
   std::int64_t keys_;
 };
 
-/// Calls f for each block of keys that some of these queries see.
-template <class F>
-void for_each_seen_block(const Sight& sight, std::int64_t query, std::int64_t queries, F f) {
-  const std::int64_t end = sight.reach(query + queries - 1);
-  for (std::int64_t key = 0; key < end; key += kBlockKeys) {
-    const Block block{query, queries, key, std::min(kBlockKeys, end - key)};
-    if (sight.sees_any(block)) f(block);
-  }
-}
-
 /// What forward leaves for backward, behind the elements of the output: a row's weights are
 /// exp(score - most) inverse_sum.
 template <class T>
@@ -144,12 +198,6 @@ Rows<T> rows_of_head(A& output, std::int64_t item, std::int64_t head) {
   return {first, first + heads * queries};
 }
 
-/// Memory for one block of scores.
-template <class T>
-Array<T> block_memory(std::int64_t queries, std::int64_t keys) {
-  return Array<T>(Extents(1, std::min(queries, kBlockQueries) * std::min(keys, kBlockKeys)));
-}
-
 template <class T>
 class ScaledDotProductAttention final : public Primitive<T> {
  public:
@@ -161,21 +209,22 @@ class ScaledDotProductAttention final : public Primitive<T> {
 
   Array<T> forward(const Inputs<T>& in) const override {
     const Array<T>& q = in[0];
-    const Array<T>& v = in[2];
     const std::int64_t B = q.extent(0);
     const std::int64_t H = q.extent(1);
     const std::int64_t Q = q.extent(2);
-    const std::int64_t Dv = v.extent(3);
+    const std::int64_t K = in[1].extent(2);
+    const std::int64_t Dv = in[2].extent(3);
     // In [B,Q,H,Dv] memory, so that merging the heads is free.
     Array<T> memory(Extents(1, B * H * Q * (Dv + 2)));
     Array<T> output(memory, memory.data(), Dims{B, H, Q, Dv}.values(),
                     Dims{Q * H * Dv, Dv, H * Dv, 1}.values());
-    const std::int64_t blocks = (Q + kBlockQueries - 1) / kBlockQueries;
-    for (std::int64_t i = 0; i < B * H * blocks; ++i) {
-      const std::int64_t at = i / blocks;
-      const std::int64_t query = i % blocks * kBlockQueries;
-      forward_block(in, at / H, at % H, query, std::min(kBlockQueries, Q - query), output);
-    }
+    const std::int64_t items = (Q + kItemQueries - 1) / kItemQueries;
+    const std::int64_t work = std::min(Q, kItemQueries) * K * (q.extent(3) + Dv);
+    in_parallel(B * H * items, work, [&](std::int64_t i) {
+      const std::int64_t query = i % items * kItemQueries;
+      forward_item(in, i / items / H, i / items % H, query, std::min(kItemQueries, Q - query),
+                   output);
+    });
     return output;
   }
 
@@ -190,60 +239,94 @@ class ScaledDotProductAttention final : public Primitive<T> {
       if (!p.needs(i)) continue;
       // Laid out as the input lies, so that undoing a head split copies nothing.
       const Extents order = memory_order(array(name(), held[i]));
-      gradients[i] = order.empty() ? Array<T>(p.shape(i)) : Array<T>(p.shape(i), order);
-      std::fill_n(gradients[i].data(), gradients[i].size(), T(0));
+      const Extents shape = p.shape(i);
+      const bool usable = !order.empty() && (order.back() == 3 || shape[3] == 1);
+      gradients[i] = usable ? Array<T>(shape, order) : Array<T>(shape);
     }
     const Array<T>& q = array(name(), held[0]);
     const std::int64_t H = q.extent(1);
-    for (std::int64_t i = 0; i < q.extent(0) * H; ++i) backward_head(held, i / H, i % H, gradients);
+    const std::int64_t work = 2 * q.extent(2) * p.shape(1)[2] * (q.extent(3) + p.shape(2)[3]);
+    in_parallel(q.extent(0) * H, work,
+                [&](std::int64_t i) { backward_head(held, i / H, i % H, gradients); });
     for (std::size_t i = 0; i < 3; ++i) {
       if (p.needs(i)) p.give(i, from_array(std::move(gradients[i])));
     }
   }
 
  private:
+  /// f(i) for each item, each of so many multiply-adds.
+  template <class F>
+  static void in_parallel(std::int64_t items, std::int64_t work, F f) {
+    const auto least = static_cast<std::int64_t>(
+        kLeastRange / static_cast<double>(std::max<std::int64_t>(work, 1)));
+    parallel_ranges(items, least + 1, 1, [&](std::int64_t i, std::int64_t end) {
+      for (; i < end; ++i) f(i);
+    });
+  }
+
   Sight sight(const Array<T>& q, const Array<T>& k, std::int64_t item, std::int64_t head) const {
     return {mask_, causal_, Dims{q.extent(0), q.extent(1), q.extent(2), k.extent(2)}.values(), item,
             head};
   }
 
-  void forward_block(const Inputs<T>& in, std::int64_t item, std::int64_t h, std::int64_t query,
-                     std::int64_t queries, Array<T>& output) const {
+  void forward_item(const Inputs<T>& in, std::int64_t item, std::int64_t h, std::int64_t first,
+                    std::int64_t count, Array<T>& output) const {
     const AttentionKernels<T>& kernels = attention_kernels<T>();
     const Sight sight = this->sight(in[0], in[1], item, h);
-    const auto q = rows(head<const T>(in[0], item, h), query, queries);
+    const auto q = rows(head<const T>(in[0], item, h), first, count);
     const auto k = head<const T>(in[1], item, h);
     const auto v = head<const T>(in[2], item, h);
-    const auto out = rows(head<T>(output, item, h), query, queries);
+    const auto out = rows(head<T>(output, item, h), first, count);
     const Rows<T> row = rows_of_head<T>(output, item, h);
-    T* const most = row.most + query;
-    T* const sum = row.inverse_sum + query;
-    Array<T> scores = block_memory<T>(queries, k.rows);
+    T* const most = row.most + first;
+    T* const sum = row.inverse_sum + first;
+    const std::int64_t block_queries = std::min(kBlockQueries, count);
+    const std::int64_t block_keys = std::min(kBlockKeys, k.rows);
+    const std::int64_t v_copy = has_unit_columns(v) ? 0 : block_keys * v.cols;
+    Scratch<T> scratch(block_keys * (block_queries + k.cols) + v_copy);
+    T* const scores = scratch.take(block_queries * block_keys);
+    T* const k_memory = scratch.take(block_keys * k.cols);
+    T* const v_memory = scratch.take(v_copy);
     T correction[kBlockQueries];
+    bool started[kItemBlocks] = {};
 
-    std::fill_n(most, queries, -std::numeric_limits<T>::infinity());
-    std::fill_n(sum, queries, T(0));
-    bool first = true;
-    for_each_seen_block(sight, query, queries, [&](const Block& block) {
-      const MatrixView<T> s{scores.data(), queries, block.keys, block.keys, 1};
-      gemm(static_cast<T>(scale_), q, rows(k, block.key, block.keys).transposed(), false, s);
-      sight.hide(block, s.data, -std::numeric_limits<T>::infinity());
-      kernels.softmax_step(s.data, queries, block.keys, most, sum, correction);
-      if (!first) kernels.scale_rows(out.data, out.row_stride, queries, out.cols, correction);
-      gemm(T(1), read(s), rows(v, block.key, block.keys), !first, out);
-      first = false;
-    });
-    for (std::int64_t i = 0; i < queries; ++i) {
+    std::fill_n(most, count, -std::numeric_limits<T>::infinity());
+    std::fill_n(sum, count, T(0));
+    const std::int64_t end = sight.reach(first + count - 1);
+    for (std::int64_t key = 0; key < end; key += kBlockKeys) {
+      const std::int64_t keys = std::min(kBlockKeys, end - key);
+      const auto k_columns = pack(rows(k, key, keys).transposed(), k_memory);
+      const auto v_rows = readable(rows(v, key, keys), v_memory);
+      for (std::int64_t i = 0; i < count; i += kBlockQueries) {
+        const std::int64_t queries = std::min(kBlockQueries, count - i);
+        const Block block{first + i, queries, key, keys};
+        if (!sight.sees_any(block)) continue;
+        const MatrixView<T> s{scores, queries, keys, keys, 1};
+        const auto out_rows = rows(out, i, queries);
+        // [queries,d] x [d,keys] -> [queries,keys]
+        multiply(scale_, rows(q, i, queries), k_columns, false, s);
+        sight.hide(block, scores, -std::numeric_limits<T>::infinity());
+        kernels.softmax_step(scores, queries, keys, most + i, sum + i, correction);
+        bool& accumulate = started[i / kBlockQueries];
+        if (accumulate) {
+          kernels.scale_rows(out_rows.data, out.row_stride, queries, out.cols, correction);
+        }
+        // [queries,keys] x [keys,Dv] -> [queries,Dv]
+        multiply(1, read(s), v_rows, accumulate, out_rows);
+        accumulate = true;
+      }
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
       if (sum[i] != 0) {
         sum[i] = 1 / sum[i];
-      } else if (sight.sees_any(query + i)) {  // all of it -inf: there is no softmax
+      } else if (sight.sees_any(first + i)) {  // all of it -inf: there is no softmax
         sum[i] = std::numeric_limits<T>::quiet_NaN();
       } else {
         most[i] = 0;
-        std::fill_n(out.data + i * out.row_stride, out.cols, T(0));
+        clear(rows(out, i, 1));
       }
     }
-    kernels.scale_rows(out.data, out.row_stride, queries, out.cols, sum);
+    kernels.scale_rows(out.data, out.row_stride, count, out.cols, sum);
   }
 
   /// `held`: q, k, v, output and its cotangent.
@@ -261,42 +344,74 @@ class ScaledDotProductAttention final : public Primitive<T> {
     const bool needs_q = gradients[0].has_values();
     const bool needs_k = gradients[1].has_values();
     const bool needs_v = gradients[2].has_values();
-    Array<T> weights = block_memory<T>(q.rows, k.rows);
-    Array<T> dweights = block_memory<T>(q.rows, k.rows);
-    T dot[kBlockQueries];
+    const bool needs_scores = needs_q || needs_k;
+    const auto gradient = [&](std::size_t i) {
+      return gradients[i].has_values() ? head<T>(gradients[i], item, h) : MatrixView<T>();
+    };
+    const MatrixView<T> dq = gradient(0);
+    const MatrixView<T> dk = gradient(1);
+    const MatrixView<T> dv = gradient(2);
+    const std::int64_t block_queries = std::min(kBlockQueries, q.rows);
+    const std::int64_t block_keys = std::min(kBlockKeys, k.rows);
+    Scratch<T> scratch(q.rows + 2 * block_keys * (block_queries + k.cols + v.cols) +
+                       block_queries * (q.cols + v.cols));
+    T* const dot = scratch.take(q.rows);
+    T* const weights = scratch.take(block_queries * block_keys);
+    T* const dweights = scratch.take(block_queries * block_keys);
+    T* const k_columns_memory = scratch.take(block_keys * k.cols);
+    T* const v_columns_memory = scratch.take(block_keys * v.cols);
+    T* const k_memory = scratch.take(block_keys * k.cols);
+    T* const q_memory = scratch.take(block_queries * q.cols);
+    T* const g_memory = scratch.take(block_queries * v.cols);
 
-    for (std::int64_t query = 0; query < q.rows; query += kBlockQueries) {
-      const std::int64_t queries = std::min(kBlockQueries, q.rows - query);
-      const auto q_rows = rows(q, query, queries);
-      const auto g_rows = rows(g, query, queries);
-      const bool whole = sight.reach(query + queries - 1) <= kBlockKeys;  // rows in one block
-      if (!whole) dot_rows(g_rows, rows(out, query, queries), dot);
-      for_each_seen_block(sight, query, queries, [&](const Block& block) {
-        const MatrixView<T> w{weights.data(), queries, block.keys, block.keys, 1};
-        const auto k_rows = rows(k, block.key, block.keys);
+    const bool whole = k.rows <= kBlockKeys;  // a block holds all of a row
+    if (!whole) dot_rows(g, out, dot);
+    const std::int64_t end = q.rows == 0 ? 0 : sight.reach(q.rows - 1);
+    if (!whole || end == 0) clear(dq);
+    clear(rows(dk, end, dk.rows - end));
+    clear(rows(dv, end, dv.rows - end));
+    for (std::int64_t key = 0; key < end; key += kBlockKeys) {
+      const std::int64_t keys = std::min(kBlockKeys, end - key);
+      const auto k_columns = pack(rows(k, key, keys).transposed(), k_columns_memory);
+      const auto v_columns = pack(rows(v, key, keys).transposed(), v_columns_memory);
+      const auto k_rows = readable(rows(k, key, keys), k_memory);
+      const auto dk_rows = rows(dk, key, keys);
+      const auto dv_rows = rows(dv, key, keys);
+      bool accumulate = false;
+      for (std::int64_t query = 0; query < q.rows; query += kBlockQueries) {
+        const std::int64_t queries = std::min(kBlockQueries, q.rows - query);
+        const Block block{query, queries, key, keys};
+        const auto dq_rows = rows(dq, query, queries);
+        if (!sight.sees_any(block)) {
+          if (whole) clear(dq_rows);
+          continue;
+        }
+        const auto q_rows = readable(rows(q, query, queries), q_memory);
+        const auto g_rows = readable(rows(g, query, queries), g_memory);
+        const MatrixView<T> w{weights, queries, keys, keys, 1};
         // [queries,d] x [d,keys] -> [queries,keys]
-        gemm(static_cast<T>(scale_), q_rows, k_rows.transposed(), false, w);
-        kernels.weights(w.data, queries, block.keys, row.most + query, row.inverse_sum + query);
-        sight.hide(block, w.data, T(0));
-        if (needs_v) {  // [keys,queries] x [queries,Dv] -> [keys,Dv]
-          gemm(T(1), read(w).transposed(), g_rows, true,
-               rows(head<T>(gradients[2], item, h), block.key, block.keys));
+        multiply(scale_, q_rows, k_columns, false, w);
+        kernels.weights(weights, queries, keys, row.most + query, row.inverse_sum + query);
+        sight.hide(block, weights, T(0));
+        // [keys,queries] x [queries,Dv] -> [keys,Dv]
+        if (needs_v) multiply(1, read(w).transposed(), g_rows, accumulate, dv_rows);
+        if (needs_scores) {
+          const MatrixView<T> s{dweights, queries, keys, keys, 1};
+          // [queries,Dv] x [Dv,keys] -> [queries,keys]
+          multiply(1, g_rows, v_columns, false, s);
+          kernels.score_gradient(weights, dweights, queries, keys, row.most + query,
+                                 whole ? nullptr : dot + query);
+          // [queries,keys] x [keys,d] -> [queries,d]
+          if (needs_q) multiply(scale_, read(s), k_rows, !whole, dq_rows);
+          // [keys,queries] x [queries,d] -> [keys,d]
+          if (needs_k) multiply(scale_, read(s).transposed(), q_rows, accumulate, dk_rows);
         }
-        if (!needs_q && !needs_k) return;
-        const MatrixView<T> s{dweights.data(), queries, block.keys, block.keys, 1};
-        // [queries,Dv] x [Dv,keys] -> [queries,keys]
-        gemm(T(1), g_rows, rows(v, block.key, block.keys).transposed(), false, s);
-        kernels.score_gradient(w.data, s.data, queries, block.keys, row.most + query,
-                               whole ? nullptr : dot);
-        if (needs_q) {  // [queries,keys] x [keys,d] -> [queries,d]
-          gemm(static_cast<T>(scale_), read(s), k_rows, true,
-               rows(head<T>(gradients[0], item, h), query, queries));
-        }
-        if (needs_k) {  // [keys,queries] x [queries,d] -> [keys,d]
-          gemm(static_cast<T>(scale_), read(s).transposed(), q_rows, true,
-               rows(head<T>(gradients[1], item, h), block.key, block.keys));
-        }
-      });
+        accumulate = true;
+      }
+      if (!accumulate) {
+        clear(dk_rows);
+        clear(dv_rows);
+      }
     }
   }
 
@@ -370,8 +485,10 @@ Variable<T> scaled_dot_product_attention(const Variable<T>& q, const Variable<T>
     detail::fail<ArgumentError>(detail::kOp, "scale is not finite", std::to_string(*options.scale),
                                 "a finite number");
   }
-  return detail::attend_in_blocks(q, detail::zero_hidden_keys(k, mask, options.causal),
-                                  detail::zero_hidden_keys(v, mask, options.causal), mask, options);
+  Variable<T> seen_k = k;
+  Variable<T> seen_v = v;
+  detail::zero_hidden_keys(mask, options.causal, seen_k, seen_v);
+  return detail::attend_in_blocks(q, seen_k, seen_v, mask, options);
 }
 
 template Variable<float> scaled_dot_product_attention(const Variable<float>&,

@@ -33,7 +33,7 @@ Mask is_nan(const Variable<T>& x) {
 }
 
 /// The two directions. `wins` says where a is taken before b; at ties both are.
-struct Upwards : Larger {
+struct Upwards {
   static constexpr const char* elementwise = "maximum";
   static constexpr const char* reduction = "max";
   static constexpr int start = -1;  // times infinity
@@ -42,17 +42,25 @@ struct Upwards : Larger {
     return kernels<T>().maximum;
   }
   template <class T>
+  static const Fold<T>& fold() {
+    return kernels<T>().max;
+  }
+  template <class T>
   static Mask wins(const Variable<T>& a, const Variable<T>& b) {
     return (a >= b) | is_nan(a);
   }
 };
-struct Downwards : Smaller {
+struct Downwards {
   static constexpr const char* elementwise = "minimum";
   static constexpr const char* reduction = "min";
   static constexpr int start = 1;
   template <class T>
   static BinaryKernel<T> kernel() {
     return kernels<T>().minimum;
+  }
+  template <class T>
+  static const Fold<T>& fold() {
+    return kernels<T>().min;
   }
   template <class T>
   static Mask wins(const Variable<T>& a, const Variable<T>& b) {
@@ -119,7 +127,8 @@ class ExtremumOver final : public Reduction<T> {
 
   Array<T> forward(const Inputs<T>& in) const override {
     Array<T> out{Extents(this->result())};
-    reduce(out, in[0], this->kept(), Order::start * std::numeric_limits<T>::infinity(), Order());
+    reduce(out, in[0], this->kept(), Order::start * std::numeric_limits<T>::infinity(),
+           Order::template fold<T>());
     return out;
   }
   void backward(Pullback<T>& p) const override {

@@ -1,13 +1,13 @@
 #include <xgrad/ops/logsumexp.hpp>
 
 #include <cmath>
-#include <functional>
 #include <limits>
 
 #include <xgrad/ops/arithmetic.hpp>
 #include <xgrad/ops/broadcast.hpp>
 #include <xgrad/ops/compare.hpp>
 #include <xgrad/ops/exponential.hpp>
+#include <xgrad/ops/kernels/kernels.hpp>
 #include <xgrad/ops/reduce_loops.hpp>
 #include <xgrad/ops/reduction.hpp>
 
@@ -20,7 +20,7 @@ template <class T>
 Array<T> centre(const Array<T>& x, const Extents& kept, const Extents& shape) {
   constexpr T lowest = -std::numeric_limits<T>::infinity();
   Array<T> out{Extents(shape)};
-  reduce(out, x, kept, lowest, Larger());
+  reduce(out, x, kept, lowest, kernels<T>().max);
   map(
       out, [=](T max) { return max == lowest ? T(0) : max; }, out);
   return out;
@@ -36,11 +36,7 @@ class LogSumExp final : public Reduction<T> {
   Array<T> forward(const Inputs<T>& in) const override {
     const Array<T> centres = centre(in[0], this->kept(), this->result());
     Array<T> out{Extents(this->result())};
-    reduce(out, in[0], this->kept(), T(0), std::plus<T>(),
-           [c = centres.data()](T x, std::int64_t k) {
-             // Not inf - inf.
-             return x == c[k] ? T(1) : std::exp(x - c[k]);
-           });
+    reduce(out, in[0], this->kept(), T(0), kernels<T>().sum_exp, centres.data());
     map(
         out, [](T sum, T c) { return c + std::log(sum); }, out, centres);
     return out;

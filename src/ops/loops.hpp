@@ -62,15 +62,15 @@ struct LoopNest {
     return at;
   }
 
-  /// Calls `inner(offsets)` for every position of the outer axes; the last axis is the caller's.
+  /// Calls `inner(offsets)` for every position of the outer axes; the last ones are the caller's.
   template <class Inner>
-  void for_each_row(Inner inner) const {
+  void for_each_row(Inner inner, std::size_t callers_axes = 1) const {
     if (empty()) return;
     std::int64_t index[kMostLoopAxes] = {};
     std::array<std::int64_t, N> offset{};
     for (;;) {
       inner(offset);
-      std::size_t axis = axes - 1;
+      std::size_t axis = axes - callers_axes;
       for (;;) {
         if (axis == 0) return;
         --axis;
@@ -171,6 +171,7 @@ class DenseRows {
     const std::size_t inner = nest.axes - 1;
     const std::int64_t n = nest.extent[inner];
     std::size_t constants = 0;
+    bool across = false;
     for (std::size_t k = 0; k < kOperands; ++k) {
       step_[k] = n == 1 ? 1 : nest.stride[k][inner];
       dense_[k] = step_[k] == 1;
@@ -179,7 +180,14 @@ class DenseRows {
         ++constants;
       }
       all_dense_ &= dense_[k];
+      across |= !dense_[k] && inner > 0 && nest.stride[k][inner - 1] == 1;
     }
+    // A transposed operand is read in tiles, whose every cache line is used as a whole.
+    tiled_ = across && dense_[0];
+    for (std::size_t k = 0; k < kOperands; ++k) {
+      across_[k] = tiled_ ? nest.stride[k][inner - 1] : 0;
+    }
+    length_ = all_dense_ ? n : kLength;
   }
 
   /// Calls row(y, n, operands...).
@@ -189,45 +197,69 @@ class DenseRows {
   }
 
  private:
-  static constexpr std::int64_t kBuffer = 256;
+  static constexpr std::int64_t kLength = 128;
+  static constexpr std::int64_t kTile = 16;
 
   template <class Row, std::size_t... K>
   void run(Row row, std::index_sequence<K...>, Out* out, const In*... in) const {
     const std::int64_t n = nest_.extent[nest_.axes - 1];
-    nest_.for_each_row([&](const std::array<std::int64_t, kOperands>& at) {
-      if (all_dense_) {
-        row(out + at[0], n, Operand<In>{in + at[K + 1], step_[K + 1] == 0}...);
-        return;
+    const std::int64_t lines = tiled_ ? nest_.extent[nest_.axes - 2] : 1;
+    const auto lines_at = [&](const std::array<std::int64_t, kOperands>& at) {
+      for (std::int64_t line = 0; line < lines; line += kTile) {
+        const std::int64_t height = lines - line < kTile ? lines - line : kTile;
+        for (std::int64_t first = 0; first < n; first += length_) {
+          const std::int64_t width = n - first < length_ ? n - first : length_;
+          tile(row, std::index_sequence<K...>(), height, width,
+               out + at[0] + line * across_[0] + first * step_[0],
+               (in + at[K + 1] + line * across_[K + 1] + first * step_[K + 1])...);
+        }
       }
-      std::tuple<Buffer<In>...> buffers;
-      Out results[kBuffer];
-      for (std::int64_t first = 0; first < n; first += kBuffer) {
-        const std::int64_t count = n - first < kBuffer ? n - first : kBuffer;
-        Out* const y = out + at[0] + first * step_[0];
-        row(dense_[0] ? y : results, count,
-            gather(in + at[K + 1] + first * step_[K + 1], K + 1, count, std::get<K>(buffers))...);
-        if (dense_[0]) continue;
-        for (std::int64_t i = 0; i < count; ++i) y[i * step_[0]] = results[i];
-      }
-    });
+    };
+    nest_.for_each_row(lines_at, tiled_ ? 2 : 1);
   }
 
   template <class A>
   struct Buffer {
-    A elements[kBuffer];
+    A elements[kTile * kLength];
   };
 
+  template <class Row, std::size_t... K>
+  void tile(Row row, std::index_sequence<K...>, std::int64_t height, std::int64_t width, Out* y,
+            const In*... x) const {
+    if (all_dense_) {
+      return row(y, width, Operand<In>{x, step_[K + 1] == 0}...);
+    }
+    std::tuple<Buffer<In>...> buffers;
+    (gather(x, K + 1, height, width, std::get<K>(buffers)), ...);
+    Out results[kLength];
+    for (std::int64_t j = 0; j < height; ++j) {
+      Out* const to = y + j * across_[0];
+      row(dense_[0] ? to : results, width,
+          (dense_[K + 1] ? Operand<In>{x + j * across_[K + 1], step_[K + 1] == 0}
+                         : Operand<In>{std::get<K>(buffers).elements + j * kLength, false})...);
+      if (dense_[0]) continue;
+      for (std::int64_t i = 0; i < width; ++i) to[i * step_[0]] = results[i];
+    }
+  }
+
   template <class A>
-  Operand<A> gather(const A* x, std::size_t k, std::int64_t n, Buffer<A>& buffer) const {
-    if (dense_[k]) return {x, step_[k] == 0};
-    for (std::int64_t i = 0; i < n; ++i) buffer.elements[i] = x[i * step_[k]];
-    return {buffer.elements, false};
+  void gather(const A* x, std::size_t k, std::int64_t height, std::int64_t width,
+              Buffer<A>& buffer) const {
+    if (dense_[k]) return;
+    for (std::int64_t i = 0; i < width; ++i) {
+      for (std::int64_t j = 0; j < height; ++j) {
+        buffer.elements[j * kLength + i] = x[i * step_[k] + j * across_[k]];
+      }
+    }
   }
 
   const LoopNest<kOperands>& nest_;
   std::int64_t step_[kOperands];
+  std::int64_t across_[kOperands];
   bool dense_[kOperands];
   bool all_dense_ = true;
+  bool tiled_;
+  std::int64_t length_;  // of a row that is done at once
 };
 
 enum class Constants : bool { spelled_out, taken };

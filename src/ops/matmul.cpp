@@ -77,16 +77,26 @@ struct Product {
 
   /// c^T = b^T a^T
   Product transposed() const { return {b.transposed(), a.transposed(), c.transposed()}; }
+  double work() const {
+    return static_cast<double>(c.rows) * static_cast<double>(c.cols) * static_cast<double>(a.cols);
+  }
 };
 
-/// c = alpha a b at each position of the nest: several products at a time, or a part of the rows.
+/// c = alpha a b (+ c), a part of the rows, or of the columns, to each thread.
 template <class T>
-void share_out(T alpha, const Product<T>& first, const LoopNest<3>& nest, bool summed) {
+void multiply_in_parts(T alpha, const Product<T>& product, bool accumulate) {
+  const Product<T> p = product.c.cols > product.c.rows ? product.transposed() : product;
+  const double row = static_cast<double>(p.a.cols) * static_cast<double>(p.c.cols);
+  const std::int64_t least = std::max(kLeastRows, parts_in_range(row));
+  parallel_ranges(p.c.rows, least, 16, [&](std::int64_t begin, std::int64_t end) {
+    gemm(alpha, p.a.rows_from(begin, end), p.b, accumulate, p.c.rows_from(begin, end));
+  });
+}
+
+/// c = alpha a b at each position of the nest: several products at a time if there are enough.
+template <class T>
+void multiply_each(T alpha, const Product<T>& first, const LoopNest<3>& nest, bool accumulate) {
   const std::int64_t products = nest.positions();
-  const double work = static_cast<double>(first.c.rows) * static_cast<double>(first.a.cols) *
-                      static_cast<double>(first.c.cols);
-  std::optional<BlasOnOneThread> guard;
-  if (work >= kLeastForBlasThreads) guard.emplace();
   const auto at = [&](std::int64_t i) {
     const auto offset = nest.offsets(i);
     Product<T> p = first;
@@ -95,24 +105,16 @@ void share_out(T alpha, const Product<T>& first, const LoopNest<3>& nest, bool s
     p.b.data += offset[2];
     return p;
   };
-  if (!summed && products >= num_threads()) {
-    parallel_ranges(products, parts_in_range(work), 1, [&](std::int64_t i, std::int64_t end) {
-      for (; i < end; ++i) {
-        const Product<T> p = at(i);
-        gemm(alpha, p.a, p.b, false, p.c);
-      }
-    });
+  if (accumulate || products < num_threads()) {
+    for (std::int64_t i = 0; i < products; ++i) multiply_in_parts(alpha, at(i), accumulate);
     return;
   }
-  for (std::int64_t i = 0; i < products; ++i) {
-    const Product<T> p = first.c.cols > first.c.rows ? at(i).transposed() : at(i);
-    const auto inner = static_cast<double>(p.a.cols);
-    const std::int64_t least =
-        std::max(kLeastRows, parts_in_range(inner * static_cast<double>(p.c.cols)));
-    parallel_ranges(p.c.rows, least, 16, [&](std::int64_t begin, std::int64_t end) {
-      gemm(alpha, p.a.rows_from(begin, end), p.b, summed, p.c.rows_from(begin, end));
-    });
-  }
+  parallel_ranges(products, parts_in_range(first.work()), 1, [&](std::int64_t i, std::int64_t end) {
+    for (; i < end; ++i) {
+      const Product<T> p = at(i);
+      gemm(alpha, p.a, p.b, false, p.c);
+    }
+  });
 }
 
 /// The i-th batch axis from the last.
@@ -152,9 +154,12 @@ void multiply(T alpha, const Array<T>& a, bool transpose_a, const Array<T>& b, b
     strides_c.push_back(stride_c);
     summed |= extent_c == 1;
   }
+  std::optional<BlasOnOneThread> guard;
+  if (p.work() >= kLeastForBlasThreads) guard.emplace();
+  if (extents.empty()) return multiply_in_parts(alpha, p, false);
   const LoopNest<3> nest(extents, {strides_c, strides_a, strides_b});
   if (summed || nest.empty()) std::fill_n(out.data(), out.size(), T(0));
-  if (!nest.empty()) share_out(alpha, p, nest, summed);
+  if (!nest.empty()) multiply_each(alpha, p, nest, summed);
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include <xgrad/ops/powers.hpp>
 
-#include <cmath>
-
 #include <xgrad/ops/broadcast.hpp>
 #include <xgrad/ops/compare.hpp>
 #include <xgrad/ops/exponential.hpp>
@@ -33,8 +31,7 @@ class Pow final : public Primitive<T> {
 
   Array<T> forward(const Inputs<T>& in) const override {
     Array<T> out(broadcast_shape(name(), in[0].shape(), in[1].shape()));
-    map(
-        out, [](T a, T p) { return std::pow(a, p); }, in[0], in[1]);
+    map(out, kernels<T>().pow, in[0], in[1]);
     return out;
   }
   void backward(Pullback<T>& p) const override {

@@ -1,11 +1,11 @@
 #include <xgrad/ops/reduce.hpp>
 
 #include <algorithm>
-#include <functional>
 
 #include <xgrad/ops/arithmetic.hpp>
 #include <xgrad/ops/broadcast.hpp>
 #include <xgrad/ops/join.hpp>
+#include <xgrad/ops/kernels/kernels.hpp>
 #include <xgrad/ops/reduce_loops.hpp>
 #include <xgrad/ops/reduction.hpp>
 #include <xgrad/ops/views.hpp>
@@ -23,7 +23,7 @@ class Sum final : public Reduction<T> {
 
   Array<T> forward(const Inputs<T>& in) const override {
     Array<T> out{Extents(this->result())};
-    reduce(out, in[0], this->kept(), T(0), std::plus<T>());
+    reduce(out, in[0], this->kept(), T(0), kernels<T>().sum);
     return out;
   }
   void backward(Pullback<T>& p) const override {
@@ -43,18 +43,15 @@ class Var final : public Reduction<T> {
 
   Array<T> forward(const Inputs<T>& in) const override {
     const Array<T>& x = in[0];
-    const std::plus<T> plus;
     Array<T> mean{Extents(this->result())};
-    reduce(mean, x, this->kept(), T(0), plus);
+    reduce(mean, x, this->kept(), T(0), kernels<T>().sum);
     map(
         mean, [n = n_](T sum) { return sum / n; }, mean);
 
-    const T* m = mean.data();
     Array<T> excess{Extents(this->result())};  // sum of x - mean: what rounding the mean left over
-    reduce(excess, x, this->kept(), T(0), plus, [m](T xi, std::int64_t k) { return xi - m[k]; });
+    reduce(excess, x, this->kept(), T(0), kernels<T>().sum_centred, mean.data());
     Array<T> out{Extents(this->result())};
-    reduce(out, x, this->kept(), T(0), plus,
-           [m](T xi, std::int64_t k) { return (xi - m[k]) * (xi - m[k]); });
+    reduce(out, x, this->kept(), T(0), kernels<T>().sum_squares, mean.data());
     map(
         out,
         [n = n_, divisor = divisor_](T squares, T e) {
@@ -99,7 +96,7 @@ class Prod final : public Reduction<T> {
 
   Array<T> forward(const Inputs<T>& in) const override {
     Array<T> out{Extents(this->result())};
-    reduce(out, in[0], this->kept(), T(1), std::multiplies<T>());
+    reduce(out, in[0], this->kept(), T(1), kernels<T>().prod);
     return out;
   }
 

@@ -7,67 +7,77 @@
 #include <algorithm>
 #include <utility>
 
+#include <xgrad/ops/kernels/kernels.hpp>
 #include <xgrad/ops/loops.hpp>
 
 namespace xg::detail {
 
-/// The larger of two; NaN wins whatever the order.
-struct Larger {
-  template <class T>
-  T operator()(T a, T b) const {
-    const T ordered = a > b ? a : b;  // b if either is NaN
-    return a != a ? a : ordered;
+/// Folds of more than a kernel takes at once, by halves.
+template <class T>
+class Folder {
+ public:
+  static constexpr std::int64_t kWidest = 256;  // of a row of results
+
+  explicit Folder(const Fold<T>& fold) : fold_(fold) {}
+
+  /// Of a line of n > 0 elements.
+  T line(const T* x, std::int64_t step, std::int64_t n, T centre) const {
+    if (step == 1) return fold_.line(x, n, centre);
+    if (n > kBuffer) {
+      const std::int64_t half = n / 2;
+      return combine(line(x, step, half, centre), line(x + half * step, step, n - half, centre));
+    }
+    T dense[kBuffer];
+    dense[0] = x[0];  // n > 0, which the compiler does not know
+    for (std::int64_t i = 0; i < n; ++i) dense[i] = x[i * step];
+    return fold_.line(dense, n, centre);
   }
+
+  /// Of n > 0 rows of at most kWidest elements.
+  void rows(const T* x, std::int64_t stride, std::int64_t step, std::int64_t n, const T* centres,
+            T* result, std::int64_t width) const {
+    if (n > kMostRows) {
+      const std::int64_t half = n / 2;
+      T other[kWidest];
+      rows(x, stride, step, half, centres, result, width);
+      rows(x + half * stride, stride, step, n - half, centres, other, width);
+      combine(result, other, width);
+    } else if (step == 1) {
+      fold_.rows(x, stride, n, centres, result, width);
+    } else {
+      T dense[kMostRows * kWidest];
+      dense[0] = x[0];
+      for (std::int64_t j = 0; j < n; ++j) {
+        for (std::int64_t i = 0; i < width; ++i) {
+          dense[j * kWidest + i] = x[j * stride + i * step];
+        }
+      }
+      fold_.rows(dense, kWidest, n, centres, result, width);
+    }
+  }
+
+  T combine(T a, T b) const {
+    combine(&a, &b, 1);
+    return a;
+  }
+  void combine(T* a, const T* b, std::int64_t n) const {
+    fold_.combine({a, false}, {b, false}, a, n);
+  }
+
+ private:
+  static constexpr std::int64_t kMostRows = 8;
+  static constexpr std::int64_t kBuffer = 1024;
+  const Fold<T>& fold_;
 };
-/// The smaller of two; NaN wins whatever the order.
-struct Smaller {
-  template <class T>
-  T operator()(T a, T b) const {
-    const T ordered = a < b ? a : b;  // b if either is NaN
-    return a != a ? a : ordered;
-  }
-};
 
-/// combine over load(x) of a line of n > 0 elements, by halves.
-template <class T, class Combine, class Load>
-T fold_line(const T* x, std::int64_t n, std::int64_t step, Combine combine, Load load) {
-  constexpr std::int64_t kLeaf = 64;
-  if (n > kLeaf) {
-    const std::int64_t half = n <= 2 * kLeaf ? n / 2 : n / 2 / kLeaf * kLeaf;
-    return combine(fold_line(x, half, step, combine, load),
-                   fold_line(x + half * step, n - half, step, combine, load));
-  }
-  if (n < 8) {
-    T sum = load(x[0]);
-    for (std::int64_t i = 1; i < n; ++i) sum = combine(sum, load(x[i * step]));
-    return sum;
-  }
-  // Eight independent chains, which the compiler keeps in one vector.
-  T lane[8];
-  for (int k = 0; k < 8; ++k) lane[k] = load(x[k * step]);
-  std::int64_t i = 8;
-  for (; i + 8 <= n; i += 8) {
-    for (int k = 0; k < 8; ++k) lane[k] = combine(lane[k], load(x[(i + k) * step]));
-  }
-  for (; i < n; ++i) lane[i % 8] = combine(lane[i % 8], load(x[i * step]));
-  for (int width = 4; width > 0; width /= 2) {
-    for (int k = 0; k < width; ++k) lane[k] = combine(lane[k], lane[k + width]);
-  }
-  return lane[0];
-}
-
-template <class T, class Combine>
-T fold_line(const T* x, std::int64_t n, std::int64_t step, Combine combine) {
-  return fold_line(x, n, step, combine, [](T value) { return value; });
-}
-
-/// out[k] = combine of load(x, k) over the reduced axes, starting from `identity`. `kept` is the
-/// shape of x with 1 along the reduced axes; `out` holds its elements row-major, and k counts them.
-template <class T, class Combine, class Load>
+/// out[k] = the fold of x and centres[k] over the reduced axes, or `identity` if there is nothing
+/// to fold. `kept` is the shape of x with 1 along the reduced axes; `out` holds its elements
+/// row-major, and k counts them.
+template <class T>
 class Reducer {
  public:
-  Reducer(const Array<T>& x, const Extents& kept, T identity, Combine combine, Load load)
-      : identity_(identity), combine_(combine), load_(load) {
+  Reducer(const Array<T>& x, const Extents& kept, T identity, const Fold<T>& fold, const T* centres)
+      : identity_(identity), fold_(fold), centres_(centres) {
     const Extents out_strides = contiguous_strides(kept);
     for (std::size_t i = 0; i < x.dim(); ++i) {
       if (x.extent(i) == 1) continue;
@@ -104,7 +114,7 @@ class Reducer {
     const Axis* begin() const { return axis; }
     const Axis* end() const { return axis + count; }
   };
-  static constexpr std::int64_t kRow = 64;
+  static constexpr std::int64_t kRow = Folder<T>::kWidest;
   static std::int64_t magnitude(std::int64_t s) { return s < 0 ? -s : s; }
 
   static void insert(AxisList& list, Axis axis) {
@@ -147,9 +157,13 @@ class Reducer {
       if (empty_) {
         std::fill_n(sums, width, identity_);
       } else if (width == 1) {
-        sums[0] = one(from, to, 0, extent(0));
+        sums[0] = one(from, centres_ == nullptr ? T(0) : centres_[to], 0, extent(0));
       } else {
-        rows(from, to, width, 0, extent(0), sums);
+        T centres[kRow] = {};
+        for (std::int64_t i = 0; centres_ != nullptr && i < width; ++i) {
+          centres[i] = centres_[to + i * row_.out_stride];
+        }
+        rows(from, centres, width, 0, extent(0), sums);
       }
       for (std::int64_t i = 0; i < width; ++i) out[to + i * row_.out_stride] = sums[i];
     }
@@ -163,56 +177,40 @@ class Reducer {
   }
   bool innermost(std::size_t level) const { return level + 1 >= reduced_.count; }
 
-  T one(const T* x, std::int64_t k, std::size_t level, std::int64_t n) const {
-    if (innermost(level)) {
-      return fold_line(x, n, stride(level), combine_, [&](T value) { return load_(value, k); });
-    }
-    if (n == 1) return one(x, k, level + 1, extent(level + 1));
+  T one(const T* x, T centre, std::size_t level, std::int64_t n) const {
+    if (innermost(level)) return fold_.line(x, stride(level), n, centre);
+    if (n == 1) return one(x, centre, level + 1, extent(level + 1));
     const std::int64_t half = n / 2;
-    return combine_(one(x, k, level, half), one(x + half * stride(level), k, level, n - half));
+    return fold_.combine(one(x, centre, level, half),
+                         one(x + half * stride(level), centre, level, n - half));
   }
 
-  void rows(const T* x, std::int64_t k, std::int64_t width, std::size_t level, std::int64_t n,
+  void rows(const T* x, const T* centres, std::int64_t width, std::size_t level, std::int64_t n,
             T* sums) const {
-    if (!innermost(level)) {
-      if (n == 1) return rows(x, k, width, level + 1, extent(level + 1), sums);
-    } else if (n <= 8) {
-      for (std::int64_t i = 0; i < width; ++i) {
-        sums[i] = load_(x[i * row_.stride], k + i * row_.out_stride);
-      }
-      for (std::int64_t j = 1; j < n; ++j) {
-        const T* next = x + j * stride(level);
-        for (std::int64_t i = 0; i < width; ++i) {
-          sums[i] = combine_(sums[i], load_(next[i * row_.stride], k + i * row_.out_stride));
-        }
-      }
-      return;
+    if (innermost(level)) {
+      return fold_.rows(x, stride(level), row_.stride, n, centres, sums, width);
     }
+    if (n == 1) return rows(x, centres, width, level + 1, extent(level + 1), sums);
     const std::int64_t half = n / 2;
     T other[kRow];
-    rows(x, k, width, level, half, sums);
-    rows(x + half * stride(level), k, width, level, n - half, other);
-    for (std::int64_t i = 0; i < width; ++i) sums[i] = combine_(sums[i], other[i]);
+    rows(x, centres, width, level, half, sums);
+    rows(x + half * stride(level), centres, width, level, n - half, other);
+    fold_.combine(sums, other, width);
   }
 
   T identity_;
-  Combine combine_;
-  Load load_;
+  Folder<T> fold_;
+  const T* centres_;  // null: all 0
   AxisList reduced_;
   AxisList outer_;
   Axis row_;  // extent 1 unless rows of results are combined at once
   bool empty_ = false;
 };
 
-/// `load(x, k)` is what an element of x contributes to out[k].
-template <class T, class Combine, class Load>
-void reduce(Array<T>& out, const Array<T>& x, const Extents& kept, T identity, Combine combine,
-            Load load) {
-  Reducer<T, Combine, Load>(x, kept, identity, combine, load).run(x.data(), out.data());
-}
-template <class T, class Combine>
-void reduce(Array<T>& out, const Array<T>& x, const Extents& kept, T identity, Combine combine) {
-  reduce(out, x, kept, identity, combine, [](T value, std::int64_t) { return value; });
+template <class T>
+void reduce(Array<T>& out, const Array<T>& x, const Extents& kept, T identity, const Fold<T>& fold,
+            const T* centres = nullptr) {
+  Reducer<T>(x, kept, identity, fold, centres).run(x.data(), out.data());
 }
 
 }  // namespace xg::detail

@@ -1,7 +1,7 @@
 #include <xgrad/ops/softmax.hpp>
 
+#include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 
 #include <xgrad/autograd/primitive.hpp>
@@ -18,50 +18,48 @@ namespace xg {
 namespace detail {
 namespace {
 
-/// x - max, which is 0 where both are +inf: the only infinite score takes all the weight.
+/// The maxima along an axis and what e^(x - max) adds up to there, for rows that do not lie dense.
 template <class T>
-T shifted(T x, T max, bool one_infinity) {
-  return one_infinity && x == max ? T(0) : x - max;
-}
+struct Totals {
+  Array<T> max;
+  Array<T> sum;  // NaN where all elements are -inf or several +inf: the softmax has no limit
+
+  Totals(const Array<T>& x, std::size_t axis) : max(along(x, axis)), sum(along(x, axis)) {
+    constexpr T infinity = std::numeric_limits<T>::infinity();
+    reduce(max, x, max.shape(), -infinity, kernels<T>().max);
+    reduce(sum, x, max.shape(), T(0), kernels<T>().sum_exp, max.data());
+    map(
+        sum,
+        [](T total, T most) {
+          const bool limit = most == infinity ? total == 1 : most != -infinity;
+          return limit ? total : std::numeric_limits<T>::quiet_NaN();
+        },
+        sum, max);
+  }
+
+  static Extents along(const Array<T>& x, std::size_t axis) {
+    Extents kept = x.shape();
+    kept[axis] = 1;
+    return kept;
+  }
+};
 
 template <class T>
-bool is_only_infinity(const T* x, std::int64_t n, std::int64_t step, T max) {
-  if (max != std::numeric_limits<T>::infinity()) return false;
-  int count = 0;
-  for (std::int64_t i = 0; i < n; ++i) count += x[i * step] == max ? 1 : 0;
-  return count == 1;
+bool dense(const Array<T>& x, std::size_t axis) {
+  return x.stride(axis) == 1 || x.extent(axis) == 1;
 }
 
-/// Returns the sum, which is NaN if the softmax is.
+/// y = softmax(x) along an axis that does not lie dense; y may be x. Returns whether any is NaN.
 template <class T>
-T softmax_line(const T* x, std::int64_t step, T* y, std::int64_t out_step, std::int64_t n) {
-  if (step == 1 && out_step == 1) return kernels<T>().softmax(x, y, n);
-  const T max = fold_line(x, n, step, Larger());
-  const bool one_infinity = is_only_infinity(x, n, step, max);
-  for (std::int64_t i = 0; i < n; ++i) {
-    y[i * out_step] = std::exp(shifted(x[i * step], max, one_infinity));
-  }
-  const T total = fold_line(y, n, out_step, std::plus<T>());
-  for (std::int64_t i = 0; i < n; ++i) y[i * out_step] *= T(1) / total;
-  return total;
-}
-
-template <class T>
-void masked_softmax_line(const T* x, std::int64_t step, const bool* visible, std::int64_t mask_step,
-                         T* y, std::int64_t out_step, std::int64_t n) {
-  // Hidden scores become -inf, and so weights of exactly 0.
-  constexpr T hidden = -std::numeric_limits<T>::infinity();
-  bool any = false;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const bool shown = visible[i * mask_step];
-    any |= shown;
-    y[i * out_step] = shown ? x[i * step] : hidden;
-  }
-  if (any && !std::isnan(softmax_line(y, out_step, y, out_step, n))) return;
-  // Nothing is visible; or the visible scores have no softmax, and still the hidden weights are 0.
-  for (std::int64_t i = 0; i < n; ++i) {
-    if (!visible[i * mask_step]) y[i * out_step] = 0;
-  }
+bool softmax_across(const Array<T>& x, Array<T>& y, std::size_t axis) {
+  const Totals<T> totals(x, axis);
+  Array<T> scale(Extents(totals.sum.shape()));
+  map(
+      scale, [](T total) { return T(1) / total; }, totals.sum);
+  map(y, kernels<T>().exp_shift, x, totals.max);
+  map(y, kernels<T>().mul, y, scale);
+  const T* first = scale.data();
+  return std::any_of(first, first + scale.size(), [](T s) { return std::isnan(s); });
 }
 
 /// dx = y (g - sum_k g_k y_k); exactly 0 wherever y is 0, whatever g is there.
@@ -78,25 +76,17 @@ class SoftmaxBackward final : public Primitive<T> {
     const Array<T>& y = in[1];
     Array<T> out{Extents(y.shape())};
     const std::int64_t n = y.extent(axis_);
-    const std::int64_t step = y.stride(axis_);
-    const std::int64_t g_step = g.stride(axis_);
-    const std::int64_t out_step = out.stride(axis_);
-    for_each_line<3>(y.shape(), {out.strides(), g.strides(), y.strides()}, axis_, [&](auto at) {
-      T* o = out.data() + at[0];
-      const T* gi = g.data() + at[1];
-      const T* yi = y.data() + at[2];
-      if (step == 1 && g_step == 1 && out_step == 1) {
-        kernels<T>().softmax_backward(gi, yi, o, n);
-        return;
-      }
-      for (std::int64_t i = 0; i < n; ++i) {
-        o[i * out_step] = yi[i * step] == 0 ? T(0) : gi[i * g_step] * yi[i * step];
-      }
-      const T dot = n == 0 ? T(0) : fold_line(o, n, out_step, std::plus<T>());
-      for (std::int64_t i = 0; i < n; ++i) {
-        o[i * out_step] = yi[i * step] == 0 ? T(0) : yi[i * step] * (gi[i * g_step] - dot);
-      }
-    });
+    if (dense(g, axis_) && dense(y, axis_) && dense(out, axis_)) {
+      for_each_line<3>(y.shape(), {out.strides(), g.strides(), y.strides()}, axis_, [&](auto at) {
+        kernels<T>().softmax_backward(g.data() + at[1], y.data() + at[2], out.data() + at[0], n);
+      });
+      return out;
+    }
+    Array<T> dot(Totals<T>::along(y, axis_));
+    map(out, kernels<T>().chain, g, y);
+    reduce(dot, out, dot.shape(), T(0), kernels<T>().sum);
+    map(out, kernels<T>().sub, g, dot);
+    map(out, kernels<T>().chain, out, y);
     return out;
   }
 
@@ -124,8 +114,12 @@ Array<T> softmax_lines(const Inputs<T>& in, std::size_t axis) {
   Array<T> out = in.reuse(0);
   const std::int64_t n = x.extent(axis);
   if (n == 0) return out;
+  if (!dense(x, axis) || !dense(out, axis)) {
+    (void)softmax_across(x, out, axis);
+    return out;
+  }
   for_each_line<2>(x.shape(), {out.strides(), x.strides()}, axis, [&](auto at) {
-    softmax_line(x.data() + at[1], x.stride(axis), out.data() + at[0], out.stride(axis), n);
+    (void)kernels<T>().softmax(x.data() + at[1], out.data() + at[0], n);
   });
   return out;
 }
@@ -160,11 +154,26 @@ class MaskedSoftmax final : public Primitive<T> {
     const Array<bool>& mask = array(name(), mask_);
     const Array<T>& x = in[0];
     Array<T> out = in.reuse(0);
-    const Extents seen = broadcast_strides(mask.shape(), mask.strides(), x.shape());
     const std::int64_t n = x.extent(axis_);
+    if (n == 0) return out;
+    // Hidden scores become -inf, and so weights of exactly 0.
+    const T lowest = -std::numeric_limits<T>::infinity();
+    if (!dense(x, axis_) || !dense(out, axis_)) {
+      hide(out, x, mask, lowest);
+      if (softmax_across(out, out, axis_)) hide(out, out, mask, T(0));
+      return out;
+    }
+    const Extents seen = broadcast_strides(mask.shape(), mask.strides(), x.shape());
     for_each_line<3>(x.shape(), {out.strides(), x.strides(), seen}, axis_, [&](auto at) {
-      masked_softmax_line(x.data() + at[1], x.stride(axis_), mask.data() + at[2], seen[axis_],
-                          out.data() + at[0], out.stride(axis_), n);
+      const Operand<bool> visible{mask.data() + at[2], n > 1 && seen[axis_] == 0};
+      const T zero = 0;
+      T* y = out.data() + at[0];
+      kernels<T>().where(visible, {x.data() + at[1], false}, {&lowest, true}, y, n);
+      // Nothing is visible; or the visible scores have no softmax, and still the hidden weights
+      // are 0.
+      if (std::isnan(kernels<T>().softmax(y, y, n))) {
+        kernels<T>().where(visible, {y, false}, {&zero, true}, y, n);
+      }
     });
     return out;
   }
@@ -173,6 +182,16 @@ class MaskedSoftmax final : public Primitive<T> {
   }
 
  private:
+  /// out = mask ? x : value; out may be x.
+  static void hide(Array<T>& out, const Array<T>& x, const Array<bool>& mask, T value) {
+    Array<T> constant{Extents()};
+    *constant.data() = value;
+    const auto row = [](T* y, std::int64_t n, Operand<T> a, Operand<T> b, Operand<bool> visible) {
+      kernels<T>().where(visible, a, b, y, n);
+    };
+    map_rows(out, Constants::taken, row, x, constant, mask);
+  }
+
   Mask mask_;
   std::size_t axis_;
 };
@@ -189,21 +208,16 @@ class LogSoftmax final : public Primitive<T> {
     const Array<T>& x = in[0];
     Array<T> out{Extents(x.shape())};
     const std::int64_t n = x.extent(axis_);
-    const std::int64_t step = x.stride(axis_);
-    const std::int64_t out_step = out.stride(axis_);
     if (n == 0) return out;
+    if (!dense(x, axis_) || !dense(out, axis_)) {
+      Totals<T> totals(x, axis_);
+      map(totals.sum, kernels<T>().log, totals.sum);
+      map(out, kernels<T>().shift, x, totals.max);
+      map(out, kernels<T>().sub, out, totals.sum);
+      return out;
+    }
     for_each_line<2>(x.shape(), {out.strides(), x.strides()}, axis_, [&](auto at) {
-      const T* line = x.data() + at[1];
-      T* y = out.data() + at[0];
-      const T max = fold_line(line, n, step, Larger());
-      const bool one_infinity = is_only_infinity(line, n, step, max);
-      for (std::int64_t i = 0; i < n; ++i) {
-        y[i * out_step] = std::exp(shifted(line[i * step], max, one_infinity));
-      }
-      const T log_sum = std::log(fold_line(y, n, out_step, std::plus<T>()));
-      for (std::int64_t i = 0; i < n; ++i) {
-        y[i * out_step] = shifted(line[i * step], max, one_infinity) - log_sum;
-      }
+      kernels<T>().log_softmax(x.data() + at[1], out.data() + at[0], n);
     });
     return out;
   }

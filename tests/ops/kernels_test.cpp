@@ -128,8 +128,8 @@ std::vector<Function<T>> functions() {
       {"log", &K::log, [](L x) { return std::log(x); }, 1},
       {"sigmoid", &K::sigmoid, [](L x) { return 1 / (1 + std::exp(-x)); }, 2.5},
       {"tanh", &K::tanh, [](L x) { return std::tanh(x); }, 2},
-      {"erf", &K::erf, [](L x) { return std::erf(x); }, 2},
-      {"gelu", &K::gelu, [](L x) { return gelu(x); }, 5},
+      {"erf", &K::erf, [](L x) { return std::erf(x); }, 2.5},
+      {"gelu", &K::gelu, [](L x) { return gelu(x); }, 6},
       {"sin", &K::sin, [](L x) { return std::sin(x); }, 2},
       {"cos", &K::cos, [](L x) { return std::cos(x); }, 2},
   };
@@ -310,6 +310,29 @@ TEST_CASE_TEMPLATE("where and clip on every instruction set", T, float, double) 
         const T from_a = a.data[a.constant ? 0 : i];
         const T from_b = b.data[b.constant ? 0 : i];
         REQUIRE(equal_or_nan<T>(y[i], m.data[m.constant ? 0 : i] ? from_a : from_b));
+      }
+    }
+  }
+}
+
+TEST_CASE_TEMPLATE("pow on every instruction set, with C's special cases", T, float, double) {
+  std::vector<T> x = special_numbers<T>();
+  for (const double more : {0.5, -0.5, 2.0, 3.0, -2.0, 1e30, -7.5, 0.999, 1.001}) {
+    x.push_back(static_cast<T>(more));
+  }
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> uniform(0, 20);
+  for (int i = 0; i < 200; ++i) x.push_back(static_cast<T>(uniform(random)));
+  std::vector<T> y(x.size());
+  for (const Table<T>& table : tables<T>()) {
+    CAPTURE(table.name);
+    for (const T p : x) {
+      table.kernels->pow({x.data(), false}, {&p, true}, y.data(),
+                         static_cast<std::int64_t>(x.size()));
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        CAPTURE(x[i]);
+        CAPTURE(p);
+        REQUIRE(ulps(y[i], std::pow(static_cast<Longer>(x[i]), static_cast<Longer>(p))) <= 1.5);
       }
     }
   }

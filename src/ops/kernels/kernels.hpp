@@ -39,18 +39,35 @@ struct SmallProduct {
   std::int64_t c_row;
 };
 
+/// A reduction of f(x, centre), by halves within a line.
+template <class T>
+struct Fold {
+  /// Of n > 0 elements.
+  T (*line)(const T* x, std::int64_t n, T centre);
+  /// Of n > 0 rows of `width` elements into one row, one row after another.
+  void (*rows)(const T* x, std::int64_t stride, std::int64_t n, const T* centres, T* result,
+               std::int64_t width);
+  BinaryKernel<T> combine;
+};
+
 template <class T>
 struct Kernels {
   UnaryKernel<T> neg, abs, square, sqrt, relu, exp, log, sigmoid, tanh, erf, gelu, gelu_slope, sin,
       cos;
-  BinaryKernel<T> add, sub, mul, div, chain, maximum, minimum;
+  BinaryKernel<T> add, sub, mul, div, pow, chain, maximum, minimum;
+  /// x - centre, and 0 where they are equal, be they infinite; and e to that.
+  BinaryKernel<T> shift, exp_shift;
+  /// Of x; sum_centred of x - centre, sum_squares of its square, and sum_exp of exp_shift.
+  Fold<T> sum, prod, max, min, sum_centred, sum_squares, sum_exp;
   CompareKernel<T> less, less_equal, equal, not_equal;
   /// y[i] = x[i], at least low and at most high; y may be x.
   void (*clip)(const T* x, T low, T high, T* y, std::int64_t n);
-  /// y[i] = mask[i] ? a[i] : b[i], at most two of them constant.
+  /// y[i] = mask[i] ? a[i] : b[i], at most two of them constant; y may be a or b.
   void (*where)(Operand<bool> mask, Operand<T> a, Operand<T> b, T* y, std::int64_t n);
-  /// y = exp(x - max) / sum; y may be x. Returns the sum, which is NaN if the softmax is.
+  /// y = e^(x - max) / sum; y may be x. Returns the sum, which is NaN if the softmax is.
   T (*softmax)(const T* x, T* y, std::int64_t n);
+  /// y = x - max - log(sum of e^(x - max)); y may be x.
+  void (*log_softmax)(const T* x, T* y, std::int64_t n);
   /// dx[i] = y[i] (g[i] - sum_k g[k] y[k]), and exactly 0 where y[i] is 0.
   void (*softmax_backward)(const T* g, const T* y, T* dx, std::int64_t n);
   /// False, with nothing done, if b is too large for it.

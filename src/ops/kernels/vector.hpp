@@ -90,32 +90,38 @@ inline void store(T* y, Batch<T> value, std::int64_t count) {
 }
 
 /// As many floats as a vector of doubles has lanes.
-inline Batch<double> load_wide(const float* x, std::int64_t count) {
-  alignas(64) double lanes[kWidth<double>] = {};
-  if (count == kWidth<double>) {
-    for (std::int64_t i = 0; i < kWidth<double>; ++i) lanes[i] = static_cast<double>(x[i]);
-  } else {
-    for (std::int64_t i = 0; i < count; ++i) lanes[i] = static_cast<double>(x[i]);
-  }
+inline Batch<double> load_wide(const float* x) {
+#if defined(__AVX512F__)
+  return _mm512_cvtps_pd(_mm256_loadu_ps(x));
+#elif defined(__AVX2__)
+  return _mm256_cvtps_pd(_mm_loadu_ps(x));
+#else
+  alignas(64) double lanes[kWidth<double>];
+  for (std::int64_t i = 0; i < kWidth<double>; ++i) lanes[i] = static_cast<double>(x[i]);
   return Batch<double>::load_aligned(lanes);
+#endif
 }
-
-inline void store_narrow(float* y, Batch<double> value, std::int64_t count) {
+inline void store_narrow(float* y, Batch<double> value) {
+#if defined(__AVX512F__)
+  _mm256_storeu_ps(y, _mm512_cvtpd_ps(value));
+#elif defined(__AVX2__)
+  _mm_storeu_ps(y, _mm256_cvtpd_ps(value));
+#else
   alignas(64) double lanes[kWidth<double>];
   value.store_aligned(lanes);
-  if (count == kWidth<double>) {
-    for (std::int64_t i = 0; i < kWidth<double>; ++i) y[i] = static_cast<float>(lanes[i]);
-  } else {
-    for (std::int64_t i = 0; i < count; ++i) y[i] = static_cast<float>(lanes[i]);
-  }
+  for (std::int64_t i = 0; i < kWidth<double>; ++i) y[i] = static_cast<float>(lanes[i]);
+#endif
 }
 
-template <class T>
-inline T sum_lanes(Batch<T> x) {
-  alignas(64) T lanes[kWidth<T>];
-  x.store_aligned(lanes);
-  for (std::int64_t width = kWidth<T> / 2; width > 0; width /= 2) {
-    for (std::int64_t i = 0; i < width; ++i) lanes[i] += lanes[i + width];
-  }
-  return lanes[0];
+inline Batch<double> load_wide(const float* x, std::int64_t count) {
+  if (count == kWidth<double>) return load_wide(x);
+  float part[kWidth<double>] = {};
+  for (std::int64_t i = 0; i < count; ++i) part[i] = x[i];
+  return load_wide(part);
+}
+inline void store_narrow(float* y, Batch<double> value, std::int64_t count) {
+  if (count == kWidth<double>) return store_narrow(y, value);
+  float part[kWidth<double>];
+  store_narrow(part, value);
+  for (std::int64_t i = 0; i < count; ++i) y[i] = part[i];
 }
