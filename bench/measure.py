@@ -49,7 +49,7 @@ def machine():
     }
 
 
-def run_benchmark(build, name, quick):
+def run_benchmark(build, name, quick, rounds):
     """The results of one Google Benchmark program by name, or None if there is no such program."""
     program = build / "bench" / name
     if not program.exists():
@@ -57,10 +57,9 @@ def run_benchmark(build, name, quick):
     say(f"{name} ...")
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
         command = [program, f"--benchmark_out={out.name}", "--benchmark_out_format=json"]
-        environment = dict(os.environ)
+        environment = {**os.environ, "XGRAD_BENCH_ROUNDS": str(rounds)}
         if quick:
             command.append(f"--benchmark_filter={QUICK_FILTERS[name]}")
-            environment["XGRAD_BENCH_ROUNDS"] = "3"
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as run:
             for line in run.stdout:
                 if "/iterations:" in line:
@@ -81,7 +80,7 @@ def run_peak_memory(build):
     return {kind: float(run.stdout) for kind, run in runs.items() if run.returncode == 0}
 
 
-def run_pytorch(build, quick):
+def run_pytorch(build, rounds):
     """With the first python3 that has PyTorch: its version and its results by name."""
     for python in dict.fromkeys(filter(None, [shutil.which("python3"), "/usr/bin/python3"])):
         if subprocess.run([python, "-c", "import torch"], capture_output=True).returncode == 0:
@@ -91,7 +90,7 @@ def run_pytorch(build, quick):
     say("PyTorch's attention ...")
     run = subprocess.run(
         [python, ROOT / "bench/pytorch_attention.py", build / "bench/libgemm_bound.so",
-         "1" if quick else "21"], stdout=subprocess.PIPE, text=True, check=True)
+         str(rounds)], stdout=subprocess.PIPE, text=True, check=True)
     results = json.loads(run.stdout)
     results["results"] = {r["name"]: r for r in results["results"]}
     return results
@@ -169,14 +168,16 @@ def main():
     parser.add_argument("results", type=pathlib.Path)
     args = parser.parse_args()
     build, quick = args.build.resolve(), args.quick
+    rounds = 3 if quick else 21
     start = time.monotonic()
     results = {
         "quick": quick,
+        "rounds": rounds,
         "machine": machine(),
-        "nodes": run_benchmark(build, "nodes", quick),
-        "attention": run_benchmark(build, "attention", quick),
-        "elementwise": run_benchmark(build, "elementwise", quick),
-        "pytorch": run_pytorch(build, quick),
+        "nodes": run_benchmark(build, "nodes", quick, rounds),
+        "attention": run_benchmark(build, "attention", quick, rounds),
+        "elementwise": run_benchmark(build, "elementwise", quick, rounds),
+        "pytorch": run_pytorch(build, rounds),
         "peak_memory": run_peak_memory(build),
         "headers": run_headers(quick),
         "counts": run_counts(build),

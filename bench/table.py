@@ -164,7 +164,7 @@ def description(results):
             f"load {m['load']:.1f} at the start, {m['load_at_end']:.1f} at the end")
     if results["pytorch"]:
         text += f"; PyTorch {results['pytorch']['version']}"
-    return text + ("; --quick" if results["quick"] else "")
+    return f"{text}; {results['rounds']} rounds{', --quick' if results['quick'] else ''}"
 
 
 def peer_lines(results):
