@@ -1,8 +1,8 @@
 #ifndef XGRAD_XGRAD_HPP
 #define XGRAD_XGRAD_HPP
 
-/// The lean umbrella: everything but the bridge to xtensor (<xgrad/xtensor.hpp>), rich display
-/// (<xgrad/display.hpp>) and grading (<xgrad/grading.hpp>). Includes no xtensor header.
+/// The lean umbrella: everything but the bridge to xtensor (<xgrad/xtensor.hpp>), the kernels'
+/// mime bundles (<xgrad/display.hpp>) and grading (<xgrad/grading.hpp>). Includes no xtensor header.
 
 #include <xgrad/autograd/custom.hpp>
 #include <xgrad/autograd/derivatives.hpp>
@@ -16,6 +16,8 @@
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/threads.hpp>
 #include <xgrad/autograd/variable.hpp>
+#include <xgrad/display/charts.hpp>
+#include <xgrad/display/picture.hpp>
 #include <xgrad/io/npy.hpp>
 #include <xgrad/io/npz.hpp>
 #include <xgrad/mha/attention_kernel.hpp>

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include <xgrad/autograd/finished.hpp>
 #include <xgrad/autograd/grad_mode.hpp>
 #include <xgrad/autograd/node.hpp>
 #include <xgrad/ops/arithmetic.hpp>
@@ -489,7 +491,7 @@ std::vector<Variable<T>> grad(const std::vector<Variable<T>>& outputs,
                                "pass xg::allow_unused to get an undefined gradient instead");
     }
   }
-  return results;
+  return detail::finished(std::move(results));
 }
 
 #define XGRAD_INSTANTIATE(T)                                                                       \

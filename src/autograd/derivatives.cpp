@@ -1,7 +1,9 @@
 #include <xgrad/autograd/derivatives.hpp>
 
 #include <algorithm>
+#include <utility>
 
+#include <xgrad/autograd/finished.hpp>
 #include <xgrad/autograd/grad_mode.hpp>
 #include <xgrad/autograd/primitive.hpp>
 #include <xgrad/ops/loops.hpp>
@@ -113,7 +115,7 @@ std::vector<Variable<T>> vjp(detail::same_t<detail::FunctionOfMany<T>> f,
   std::vector<Variable<T>> gradients(x.size());
   if (dependent && !x.empty()) gradients = grad(y, x, cotangent, allow_unused);
   for (std::size_t i = 0; i < x.size(); ++i) gradients[i] = detail::outside(gradients[i], x[i]);
-  return gradients;
+  return detail::finished(std::move(gradients));
 }
 
 template <class T>

@@ -2,7 +2,6 @@
 #define XGRAD_AUTOGRAD_DISPLAY_HPP
 
 #include <iosfwd>
-#include <string>
 
 #include <xgrad/autograd/variable.hpp>
 #include <xgrad/mha/mask.hpp>
@@ -19,25 +18,6 @@ namespace xg {
 template <class T>
 XGRAD_API std::ostream& operator<<(std::ostream& out, const Variable<T>& x);
 XGRAD_API std::ostream& operator<<(std::ostream& out, const Mask& mask);
-
-/// Shows x as a line of its own on std::cout.
-template <class T>
-XGRAD_API void show(const Variable<T>& x);
-XGRAD_API void show(const Mask& mask);
-
-namespace detail {
-
-/// What `<<` prints.
-template <class T>
-XGRAD_API std::string display_text(const Variable<T>& x);
-XGRAD_API std::string display_text(const Mask& mask);
-
-/// A table for each matrix, its cells tinted by sign and size; readable on light and dark pages.
-template <class T>
-XGRAD_API std::string display_html(const Variable<T>& x);
-XGRAD_API std::string display_html(const Mask& mask);
-
-}  // namespace detail
 
 }  // namespace xg
 

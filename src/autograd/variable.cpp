@@ -73,7 +73,9 @@ Variable<T>::Variable(const Variable& other) noexcept : state_(other.state_) {
 
 template <class T>
 void Variable<T>::release() noexcept {
-  if (detail::drop_reference(state_->references)) delete state_;
+  // Null again, for Cling: see finished.hpp.
+  State<T>* const state = std::exchange(state_, nullptr);
+  if (detail::drop_reference(state->references)) delete state;
 }
 
 template <class T>

@@ -9,6 +9,7 @@
 #include <zip.h>
 
 #include <xgrad/autograd/escape.hpp>
+#include <xgrad/autograd/finished.hpp>
 #include <xgrad/autograd/message.hpp>
 
 namespace xg {
@@ -184,7 +185,9 @@ void save_npz(const std::string& path, const std::vector<NpzItem>& arrays) {
   (void)archive.release();  // zip_close freed it
 }
 
-std::map<std::string, NpyArray> read_npz(const std::string& path) { return read("read_npz", path); }
+std::map<std::string, NpyArray> read_npz(const std::string& path) {
+  return detail::finished(read("read_npz", path));
+}
 
 template <class T>
 std::map<std::string, Variable<T>> load_npz(const std::string& path) {
@@ -192,7 +195,7 @@ std::map<std::string, Variable<T>> load_npz(const std::string& path) {
   for (const auto& [name, array] : read("load_npz", path)) {
     out.emplace(name, detail::to_variable<T>("load_npz", array));
   }
-  return out;
+  return detail::finished(std::move(out));
 }
 
 template std::map<std::string, Variable<float>> load_npz(const std::string&);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include <xgrad/autograd/primitive.hpp>
+#include <xgrad/mha/calls.hpp>
 #include <xgrad/mha/hidden_keys.hpp>
 #include <xgrad/ops/matmul.hpp>
 #include <xgrad/ops/softmax.hpp>
@@ -55,6 +56,7 @@ template Attention<double> attend(const Variable<double>&, const Variable<double
 template <class T>
 Attention<T> attention_kernel(const Variable<T>& q, const Variable<T>& k, const Variable<T>& v,
                               const Mask& mask) {
+  detail::count_call(detail::Called::attention_kernel);
   detail::check_attention("attention_kernel", q, k, v, mask);
   Variable<T> seen_k = k;
   Variable<T> seen_v = v;

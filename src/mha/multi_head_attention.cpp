@@ -2,6 +2,7 @@
 
 #include <xgrad/autograd/group.hpp>
 #include <xgrad/autograd/primitive.hpp>
+#include <xgrad/mha/calls.hpp>
 #include <xgrad/mha/hidden_keys.hpp>
 #include <xgrad/ops/matmul.hpp>
 #include <xgrad/ops/views.hpp>
@@ -80,6 +81,7 @@ Attention<T> multi_head_attention(const Variable<T>& query, const Variable<T>& k
                                   const Variable<T>& w_k, const Variable<T>& w_v,
                                   const Variable<T>& w_o, std::int64_t num_heads,
                                   const Mask& mask) {
+  detail::count_call(detail::Called::multi_head_attention);
   Variable<T> weights;
   Variable<T> output = between_projections(
       "multi_head_attention", query, key, value, w_q, w_k, w_v, w_o, num_heads, mask,
@@ -97,6 +99,7 @@ Variable<T> multi_head_attention_output(const Variable<T>& query, const Variable
                                         const Variable<T>& w_k, const Variable<T>& w_v,
                                         const Variable<T>& w_o, std::int64_t num_heads,
                                         const Mask& mask) {
+  detail::count_call(detail::Called::multi_head_attention);
   return between_projections("multi_head_attention_output", query, key, value, w_q, w_k, w_v, w_o,
                              num_heads, mask,
                              [&](const Variable<T>& q, const Variable<T>& k, const Variable<T>& v) {

@@ -9,10 +9,12 @@
 
 #include <xgrad/autograd/primitive.hpp>
 #include <xgrad/autograd/thread_pool.hpp>
+#include <xgrad/mha/calls.hpp>
 #include <xgrad/mha/hidden_keys.hpp>
 #include <xgrad/ops/arithmetic.hpp>
 #include <xgrad/ops/gemm.hpp>
 #include <xgrad/ops/kernels/attention.hpp>
+#include <xgrad/ops/kernels/kernels.hpp>
 #include <xgrad/ops/loops.hpp>
 #include <xgrad/ops/matmul.hpp>
 #include <xgrad/ops/reduce.hpp>
@@ -105,9 +107,8 @@ void clear(const MatrixView<T>& m) {
 template <class T>
 void multiply(double alpha, const MatrixView<const T>& a, const MatrixView<const T>& b,
               bool accumulate, const MatrixView<T>& c) {
-  attention_kernels<T>().product({c.rows, c.cols, a.cols, static_cast<T>(alpha), a.data,
-                                  a.row_stride, a.col_stride, b.data, b.row_stride, accumulate,
-                                  c.data, c.row_stride});
+  kernels<T>().product({c.rows, c.cols, a.cols, static_cast<T>(alpha), a.data, a.row_stride,
+                        a.col_stride, b.data, b.row_stride, accumulate, c.data, c.row_stride});
 }
 
 /// Queries and keys whose scores are computed together.
@@ -480,6 +481,7 @@ template <class T>
 Variable<T> scaled_dot_product_attention(const Variable<T>& q, const Variable<T>& k,
                                          const Variable<T>& v, const Mask& mask,
                                          const AttentionOptions& options) {
+  detail::count_call(detail::Called::attention_kernel);
   detail::check_attention(detail::kOp, q, k, v, mask);
   if (options.scale.has_value() && !std::isfinite(*options.scale)) {
     detail::fail<ArgumentError>(detail::kOp, "scale is not finite", std::to_string(*options.scale),

@@ -96,6 +96,31 @@ void blocked_gemm(T alpha, const MatrixView<const T>& a, const MatrixView<const 
   }
 }
 
+/// False, with nothing done, if the product is too large for it.
+template <class T>
+bool small_gemm(T alpha, const MatrixView<const T>& a, const MatrixView<const T>& b,
+                bool accumulate, const MatrixView<T>& c) {
+  constexpr std::int64_t kMostCopied = 4096;
+  if (static_cast<double>(c.rows) * static_cast<double>(c.cols) * static_cast<double>(a.cols) >
+      kMostSmallWork) {
+    return false;
+  }
+  BlockProduct<T> product{c.rows,       c.cols, a.cols,       alpha,      a.data, a.row_stride,
+                          a.col_stride, b.data, b.row_stride, accumulate, c.data, c.row_stride};
+  alignas(64) T rows[kMostCopied];
+  if (b.col_stride != 1 && b.cols > 1) {
+    if (b.rows * b.cols > kMostCopied) return false;
+    for (std::int64_t j = 0; j < b.cols; ++j) {
+      const T* column = b.data + j * b.col_stride;
+      for (std::int64_t k = 0; k < b.rows; ++k) rows[k * b.cols + j] = column[k * b.row_stride];
+    }
+    product.b = rows;
+    product.b_row = b.cols;
+  }
+  kernels<T>().product(product);
+  return true;
+}
+
 }  // namespace
 
 template <class T>
@@ -115,13 +140,7 @@ void gemm(T alpha, MatrixView<const T> a, MatrixView<const T> b, bool accumulate
     }
     return;
   }
-  if (static_cast<double>(c.rows) * static_cast<double>(c.cols) * static_cast<double>(a.cols) <=
-          kMostSmallWork &&
-      kernels<T>().small_gemm({c.rows, c.cols, a.cols, alpha, a.data, a.row_stride, a.col_stride,
-                               b.data, b.row_stride, b.col_stride, accumulate, c.data,
-                               c.row_stride})) {
-    return;
-  }
+  if (small_gemm(alpha, a, b, accumulate, c)) return;
   const T beta = accumulate ? T(1) : T(0);
   const BlasLayout la = blas_layout(a);
   const BlasLayout lb = blas_layout(b);

@@ -3,20 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include <xgrad/display/svg.hpp>
 #include <xgrad/report/html.hpp>
 
 namespace xg::report {
+
+using detail::attribute;
+using detail::longest;
+using detail::px;
+using detail::tick_step;
+
 namespace {
-
-std::string px(double value) {
-  std::string text = fixed(value, 1);
-  if (text.size() > 2 && text.compare(text.size() - 2, 2, ".0") == 0) text.resize(text.size() - 2);
-  return text;
-}
-
-std::string attribute(const char* name, double value) {
-  return std::string(" ") + name + "=\"" + px(value) + "\"";
-}
 
 const char* color_class(Color color) {
   switch (color) {
@@ -56,27 +53,6 @@ std::string text(const Text& t) {
 std::string line(double x1, double y1, double x2, double y2, const char* classes) {
   return "<line" + attribute("x1", x1) + attribute("y1", y1) + attribute("x2", x2) +
          attribute("y2", y2) + " class=\"" + classes + "\"/>\n";
-}
-
-std::size_t letters(const std::string& utf8) {
-  return static_cast<std::size_t>(
-      std::count_if(utf8.begin(), utf8.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
-std::size_t longest(const std::vector<std::string>& labels) {
-  std::size_t most = 0;
-  for (const auto& label : labels) most = std::max(most, letters(label));
-  return most;
-}
-
-/// A step of 1, 2 or 5 times a power of ten that gives at most six of them.
-double tick_step(double range) {
-  const double rough = range / 6;
-  const double power = std::pow(10.0, std::floor(std::log10(rough)));
-  for (double factor : {1.0, 2.0, 5.0}) {
-    if (factor * power >= rough) return factor * power;
-  }
-  return 10 * power;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-"""The C++ engines that run notebook cells: Cling, clang-repl, and installed Jupyter kernels.
+"""What runs notebook cells: Cling, clang-repl, installed Jupyter kernels, and a plain C++ program.
 
 An engine lives in a process of its own, so that one that dies takes nothing with it.
 """
@@ -9,6 +9,7 @@ import os
 import pathlib
 import re
 import select
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -20,6 +21,8 @@ try:
     import nbformat
 except ImportError:
     nbclient = None
+
+import program
 
 HERE = pathlib.Path(__file__).resolve().parent
 CACHE = pathlib.Path(os.environ.get("XGRAD_CACHE", pathlib.Path.home() / ".cache/xgrad"))
@@ -71,6 +74,8 @@ def parse_outputs(text):
 class _Process:
     """A child process that reads one cell file a line and marks the end of each cell's output."""
 
+    shows_pictures = True
+
     def __init__(self, command, env):
         self._folder = tempfile.TemporaryDirectory(prefix="xgrad-notebook-")
         self._errors = open(pathlib.Path(self._folder.name, "stderr"), "w+b")
@@ -80,6 +85,8 @@ class _Process:
             command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors)
 
     def run(self, cell):
+        if self._count == 0:
+            self._wait_for_start()
         self._count += 1
         path = pathlib.Path(self._folder.name, f"cell_{self._count}.cpp")
         path.write_text(self._prepare(cell), encoding="utf-8")
@@ -99,6 +106,9 @@ class _Process:
         self._process.stdout.close()
         self._errors.close()
         self._folder.cleanup()
+
+    def _wait_for_start(self):
+        pass
 
     def _prepare(self, cell):
         return cell
@@ -140,6 +150,8 @@ class Cling(_Process):
             raise Unavailable(f"speaks C++17 only, not {std}")
         env = environment([HERE / "include", *includes], libraries)
         super().__init__([python, HERE / "cling_worker.py"], env)
+
+    def _wait_for_start(self):
         self._read_to_end()
 
     def _command(self, path):
@@ -157,15 +169,17 @@ void xgrad_runner_end() { fflush(nullptr); write(1, "\036end\n", 5); }
 """
 
     def __init__(self, version, includes, libraries, std):
-        program = shutil.which(f"clang-repl-{version}")
-        if not program:
+        interpreter = shutil.which(f"clang-repl-{version}")
+        if not interpreter:
             raise Unavailable(f"not installed; apt-get install clang-tools-{version}")
         catch_exceptions = CACHE / "libcatch_exceptions.so"
         if not catch_exceptions.exists():
             raise Unavailable("not set up; run tests/notebooks/setup_engines")
         env = environment([HERE / "include", *includes], libraries)
         env["LD_PRELOAD"] = str(catch_exceptions)
-        super().__init__([program, f"--Xcc=-std={std}"], env)
+        super().__init__([interpreter, f"--Xcc=-std={std}"], env)
+
+    def _wait_for_start(self):
         prelude = pathlib.Path(self._folder.name, "prelude.cpp")
         prelude.write_text(self._PRELUDE, encoding="utf-8")
         self._send(self._command(prelude))
@@ -182,7 +196,48 @@ void xgrad_runner_end() { fflush(nullptr); write(1, "\036end\n", 5); }
         return f"{cell}\n;\nxgrad_runner_done();\n"
 
 
+class Program(_Process):
+    """All cells as one plain C++ program, which waits for a line before it goes on to each cell.
+
+    The first cell's seconds are those of the compiler.
+    """
+
+    shows_pictures = False  # there is no kernel's display: `show` prints
+
+    _PRELUDE = r"""
+#include <cstdio>
+#include <iostream>
+namespace {
+void xgrad_runner_wait() { while (std::getchar() != '\n') {} }
+void xgrad_runner_done() { std::cout << "\036done\n\036end\n" << std::flush; }
+}
+"""
+
+    def __init__(self, cells, includes, libraries, std):
+        compiler = os.environ.get("CXX", "c++")
+        if not shutil.which(compiler.split()[0]):
+            raise Unavailable(f"there is no {compiler}")
+        self._build = tempfile.TemporaryDirectory(prefix="xgrad-notebook-")
+        source = pathlib.Path(self._build.name, "program.cpp")
+        source.write_text(self._PRELUDE + program.to_program(
+            cells, "xgrad_runner_wait();", "xgrad_runner_done();"), encoding="utf-8")
+        env = environment(includes, libraries)
+        folders = " ".join(f"-L{shlex.quote(folder)}" for folder in env["LD_LIBRARY_PATH"].split(":"))
+        binary = source.with_suffix("")
+        super().__init__(["/bin/sh", "-c", f"{compiler} -std={std} -O0 {source} {folders} -lxgrad "
+                          f"-o {binary} && exec {binary}"], env)
+
+    def close(self):
+        super().close()
+        self._build.cleanup()
+
+    def _command(self, path):
+        return ""
+
+
 class JupyterKernel:
+    shows_pictures = True
+
     def __init__(self, kernel, includes, libraries):
         self._notebook = nbformat.v4.new_notebook()
         self._client = nbclient.NotebookClient(

@@ -2,8 +2,12 @@
 """Runs the code cells of C++ notebooks on real engines and checks what they print.
 
 What a cell must print is the output stored in the notebook: text exactly, numbers to a relative
-1e-6 whatever spaces align them, displays by their text/plain form and their mime types. A cell fails, too, if it does not
-compile or an exception leaves it; a cell that is about an error catches the exception and prints it.
+1e-6 whatever spaces align them, displays by their text/plain form and their mime types. A cell
+fails, too, if it does not compile or an exception leaves it. Where the notebook stores an error
+output, the cell must fail instead, with a message that holds the stored one. The answers to the
+exercises, C++ blocks inside <details>, run in their places, too: they must come to their end and not
+print "not yet". The engine `program` compiles all cells of a notebook as one plain C++ program, in
+which a display is its text.
 """
 
 import argparse
@@ -17,8 +21,10 @@ import sys
 
 import engines
 
-ENGINES = ["cling", "clang-repl-19", "clang-repl-22", "jupyter"]
+ENGINES = ["cling", "clang-repl-19", "clang-repl-22", "program", "jupyter"]
 NUMBER = re.compile(r" *(-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?) *")
+DETAILS = re.compile(r"<details>.*?</details>", re.DOTALL)
+CPP_BLOCK = re.compile(r"^```cpp\n(.*?)^```", re.DOTALL | re.MULTILINE)
 RAW_INCLUDES = "#include <xtensor/xarray.hpp>\n#include <xtensor-blas/xlinalg.hpp>\n"
 ROUNDS = 3
 
@@ -27,7 +33,7 @@ ROUNDS = 3
 class Test:
     notebook: str
     engine: str
-    cell: int
+    cell: str
     seconds: float
     failure: str = ""
 
@@ -38,6 +44,32 @@ def load(path):
 
 def code_cells(notebook):
     return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+@dataclasses.dataclass
+class Step:
+    name: str
+    source: str
+    cell: dict = None  # None for an answer
+
+    @property
+    def outputs(self):
+        return self.cell["outputs"] if self.cell else []
+
+
+def steps_of(notebook):
+    """The code cells, numbered from 1, and between them the answers in the text cells."""
+    steps, number = [], 0
+    for cell in notebook["cells"]:
+        source = joined(cell["source"])
+        if cell["cell_type"] == "code":
+            number += 1
+            steps.append(Step(f"{number}", source, cell))
+        else:
+            answers = [block for details in DETAILS.findall(source)
+                       for block in CPP_BLOCK.findall(details)]
+            steps += [Step(f"{number}, answer", answer) for answer in answers]
+    return steps
 
 
 def joined(text):
@@ -55,7 +87,7 @@ def as_saved(output):
     return {**output, "data": {mime: lines(data) for mime, data in output["data"].items()}}
 
 
-def transcript(outputs):
+def transcript(outputs, pictures=True):
     """The outputs of a cell as one text: what went to stdout, and each display in its place."""
     text = ""
     for output in outputs:
@@ -63,7 +95,8 @@ def transcript(outputs):
             text += joined(output["text"])
         elif output["output_type"] == "display_data":
             data = output["data"]
-            text += f"[display {' '.join(sorted(data))}]\n{joined(data['text/plain'])}\n"
+            text += f"[display {' '.join(sorted(data))}]\n" if pictures else ""
+            text += f"{joined(data['text/plain'])}\n"
     return text
 
 
@@ -80,21 +113,34 @@ def same_text(got, want):
             and all(map(same_number, got[1::2], want[1::2])))
 
 
-def failure_of(result, want):
-    got = transcript(result.outputs)
-    if not result.ok:
-        return f"error:\n{result.errors or got}"
+def stored_errors(step):
+    return [output for output in step.outputs if output["output_type"] == "error"]
+
+
+def failure_of(result, step, pictures):
+    got = transcript(result.outputs, pictures)
+    errors = [error["evalue"] for error in stored_errors(step)]
+    if result.ok and errors:
+        return f"no error, expected:\n{errors[0]}"
+    if not result.ok and not (errors and errors[0] in result.errors):
+        expected = [f"expected: {text}" for text in errors]
+        return "\n".join(["error:", (result.errors or got).rstrip(), *expected])
+    if step.cell is None:
+        return f"not right:\n{got}" if "not yet" in got.lower() else ""
+    want = transcript(step.outputs, pictures)
     if not same_text(got, want):
         return f"the output differs\n--- got\n{got}\n--- expected\n{want}\n{result.errors}"
     return ""
 
 
-def start(name, args):
+def start(name, args, cells=()):
     if name == "cling":
         return engines.Cling(args.include, args.library, args.std)
     if name.startswith("clang-repl-"):
         version = name.removeprefix("clang-repl-")
         return engines.ClangRepl(version, args.include, args.library, args.std)
+    if name == "program":
+        return engines.Program(cells, args.include, args.library, args.std)
     return engines.JupyterKernel(name, args.include, args.library)
 
 
@@ -117,25 +163,26 @@ def available(args):
 
 def run(path, engine_name, args):
     notebook = load(path)
+    steps = steps_of(notebook)
     tests = []
-    engine = start(engine_name, args)
+    engine = start(engine_name, args, [step.source for step in steps])
     death = ""
-    for number, cell in enumerate(code_cells(notebook), 1):
-        test = Test(pathlib.Path(path).name, engine_name, number, 0.0, death)
+    for step in steps:
+        test = Test(pathlib.Path(path).name, engine_name, step.name, 0.0, death)
         tests.append(test)
         if death:
             continue
         try:
-            result = engine.run(joined(cell["source"]))
+            result = engine.run(step.source)
         except engines.EngineDied as error:
             test.failure = f"{error}"
-            death = f"not run: the engine died in cell {number}"
+            death = f"not run: the engine died in cell {step.name}"
             continue
         test.seconds = result.seconds
-        if args.update and result.ok:
-            cell["outputs"] = [as_saved(output) for output in result.outputs]
-            cell["execution_count"] = number
-        test.failure = failure_of(result, transcript(cell["outputs"]))
+        if args.update and step.cell and result.ok != bool(stored_errors(step)):
+            step.cell["outputs"] = [*map(as_saved, result.outputs), *stored_errors(step)]
+            step.cell["execution_count"] = int(step.name)
+        test.failure = failure_of(result, step, engine.shows_pictures)
     engine.close()
     if args.update:
         text = json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True)  # as Jupyter saves
@@ -145,7 +192,7 @@ def run(path, engine_name, args):
 
 def seconds_of(cells, engine_name, args):
     """The time that a fresh engine takes for these cells."""
-    engine = start(engine_name, args)
+    engine = start(engine_name, args, cells)
     try:
         results = [engine.run(cell) for cell in cells]
     finally:
@@ -172,15 +219,23 @@ def compare_includes(path, engine_name, args):
           f"ratio {attention / raw:.2f}")
 
 
-def print_table(tests):
-    print(f"\n{'notebook':<36} {'engine':<14} {'cell':>4} {'seconds':>8}")
+def print_cells(tests):
+    """One line: the seconds of each cell of a notebook on an engine."""
+    seconds = " ".join(f"{test.seconds:.2f}{'!' if test.failure else ''}" for test in tests)
+    print(f"{tests[0].notebook}, {tests[0].engine}: {seconds}", flush=True)
+
+
+def print_table(runs):
+    print(f"\n{'notebook':<36} {'engine':<14} {'cells':>5} {'failed':>6} {'first s':>8} {'total s':>8}")
     totals = {}
-    for test in tests:
-        mark = "  FAILED" if test.failure else ""
-        print(f"{test.notebook:<36} {test.engine:<14} {test.cell:>4} {test.seconds:>8.2f}{mark}")
-        totals[test.engine] = totals.get(test.engine, 0.0) + test.seconds
+    for tests in runs:
+        seconds = [test.seconds for test in tests]
+        failed = sum(bool(test.failure) for test in tests)
+        print(f"{tests[0].notebook:<36} {tests[0].engine:<14} {len(tests):>5} {failed:>6} "
+              f"{seconds[0]:>8.2f} {sum(seconds):>8.2f}")
+        totals[tests[0].engine] = totals.get(tests[0].engine, 0.0) + sum(seconds)
     for engine, seconds in totals.items():
-        print(f"{'total':<36} {engine:<14} {'':>4} {seconds:>8.2f}")
+        print(f"{'all':<36} {engine:<14} {'':>21} {seconds:>8.2f}")
 
 
 def main():
@@ -210,11 +265,16 @@ def main():
                 compare_includes(path, name, args)
         return 0
 
-    tests = [test for path in args.notebooks for name in names for test in run(path, name, args)]
+    runs = []
+    for path in args.notebooks:
+        for name in names:
+            runs.append(run(path, name, args))
+            print_cells(runs[-1])
+    tests = [test for tests in runs for test in tests]
     for test in tests:
         if test.failure:
             print(f"\n{test.notebook}, {test.engine}, cell {test.cell}: {test.failure.rstrip()}")
-    print_table(tests)
+    print_table(runs)
     failed = sum(bool(test.failure) for test in tests)
     print(f"\n{len(tests) - failed} passed, {failed} failed")
     return 1 if failed or not tests else 0

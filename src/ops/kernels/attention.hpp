@@ -8,21 +8,6 @@
 
 namespace xg::detail {
 
-/// c [rows,cols] = alpha a [rows,depth] b [depth,cols] + (accumulate ? c : 0). The columns of b and
-/// c are one element apart.
-template <class T>
-struct BlockProduct {
-  std::int64_t rows, cols, depth;
-  T alpha;
-  const T* a;
-  std::int64_t a_row, a_col;
-  const T* b;
-  std::int64_t b_row;
-  bool accumulate;
-  T* c;
-  std::int64_t c_row;
-};
-
 template <class T>
 struct AttentionKernels {
   /// The next scores of rows whose largest score so far is `most` (-inf before the first ones) and
@@ -46,7 +31,6 @@ struct AttentionKernels {
   /// dot[i] = the product of rows i of a and b, which are `a_stride` and `b_stride` apart.
   void (*dot_rows)(const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride,
                    std::int64_t rows, std::int64_t n, T* dot);
-  void (*product)(const BlockProduct<T>& p);
 };
 
 template <class T>

@@ -2,8 +2,6 @@
 
 #include <xgrad/ops/kernels/implementation.hpp>
 
-#include <xgrad/ops/kernels/product.hpp>
-
 /// f over the lanes of a vector, pair by pair, without a loop.
 template <std::int64_t N, class T, class F>
 inline T fold_lanes(const T* lanes, F f) {
@@ -203,6 +201,6 @@ void dot_rows_kernel(const T* a, std::int64_t a_stride, const T* b, std::int64_t
 }
 
 template <class T>
-constexpr AttentionKernels<T> kAttentionTable = {
-    softmax_step_kernel<T>, weights_kernel<T>,  score_gradient_kernel<T>, hide_kernel<T>,
-    scale_rows_kernel<T>,   dot_rows_kernel<T>, product_kernel<T>};
+constexpr AttentionKernels<T> kAttentionTable = {softmax_step_kernel<T>,   weights_kernel<T>,
+                                                 score_gradient_kernel<T>, hide_kernel<T>,
+                                                 scale_rows_kernel<T>,     dot_rows_kernel<T>};

@@ -10,7 +10,7 @@
 
 #include <xgrad/ops/kernels/reductions.hpp>
 
-#include <xgrad/ops/kernels/small_gemm.hpp>
+#include <xgrad/ops/kernels/product.hpp>
 
 #include <xgrad/ops/kernels/softmax.hpp>
 
@@ -57,7 +57,7 @@ constexpr Kernels<T> table() {
   t.softmax = softmax_kernel<T>;
   t.log_softmax = log_softmax_kernel<T>;
   t.softmax_backward = softmax_backward_kernel<T>;
-  t.small_gemm = small_gemm_kernel<T>;
+  t.product = product_kernel<T>;
   return t;
 }
 

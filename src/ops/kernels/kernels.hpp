@@ -25,15 +25,16 @@ using BinaryKernel = void (*)(Operand<T> a, Operand<T> b, T* y, std::int64_t n);
 template <class T>
 using CompareKernel = void (*)(Operand<T> a, Operand<T> b, bool* y, std::int64_t n);
 
-/// c [m,n] = alpha a b + (accumulate ? c : 0), with any strides but the columns' of c, which is 1.
+/// c [rows,cols] = alpha a [rows,depth] b [depth,cols] + (accumulate ? c : 0). The columns of b and
+/// c are one element apart.
 template <class T>
-struct SmallProduct {
-  std::int64_t m, n, k;
+struct BlockProduct {
+  std::int64_t rows, cols, depth;
   T alpha;
   const T* a;
   std::int64_t a_row, a_col;
   const T* b;
-  std::int64_t b_row, b_col;
+  std::int64_t b_row;
   bool accumulate;
   T* c;
   std::int64_t c_row;
@@ -70,8 +71,7 @@ struct Kernels {
   void (*log_softmax)(const T* x, T* y, std::int64_t n);
   /// dx[i] = y[i] (g[i] - sum_k g[k] y[k]), and exactly 0 where y[i] is 0.
   void (*softmax_backward)(const T* g, const T* y, T* dx, std::int64_t n);
-  /// False, with nothing done, if b is too large for it.
-  bool (*small_gemm)(const SmallProduct<T>& product);
+  void (*product)(const BlockProduct<T>& product);
 };
 
 template <class T>

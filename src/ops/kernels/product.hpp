@@ -1,5 +1,5 @@
-// Part of attention_implementation.hpp: a matrix product of operands that are in cache already, and
-// so are not packed.
+// Part of implementation.hpp: a matrix product of operands that are in cache already, and so are
+// not packed.
 
 /// Rows of the result that are computed together: with two vectors of columns they fill most of the
 /// vector registers.

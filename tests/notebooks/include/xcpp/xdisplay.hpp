@@ -8,6 +8,10 @@
 
 namespace xcpp {
 
+// As in xeus-cpp: without an overload that is no template, clang-repl dies of a second call.
+class dummy_display {};
+void display(dummy_display) {}
+
 template <class T>
 void display(const T& value) {
   using ::xcpp::mime_bundle_repr;

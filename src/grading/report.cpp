@@ -1,0 +1,131 @@
+#include <xgrad/grading/report.hpp>
+
+#include <algorithm>
+#include <sstream>
+
+#include <xgrad/report/attention.hpp>
+
+namespace xg {
+namespace {
+
+std::size_t failures(const std::vector<GradeCheck>& checks) {
+  return static_cast<std::size_t>(std::count_if(
+      checks.begin(), checks.end(), [](const GradeCheck& check) { return !check.passed; }));
+}
+
+constexpr const char* kUnexplained =
+    "No known mistake explains what failed. What is known stands with each check: where, got and "
+    "want.";
+
+constexpr std::size_t kShownChecks = 3;
+
+}  // namespace
+
+bool GradeReport::passed() const { return !checks.empty() && failures(checks) == 0; }
+
+std::vector<std::string> GradeReport::mistakes() const {
+  std::vector<std::string> ids;
+  for (const GradeFinding& one : findings) ids.push_back(one.id);
+  return ids;
+}
+
+std::string GradeReport::to_string() const {
+  std::ostringstream out;
+  const std::size_t failed = failures(checks);
+  out << title << ": ";
+  if (passed()) {
+    out << "passed all " << checks.size() << " checks\n";
+  } else {
+    out << "FAILED " << failed << " of " << checks.size() << " checks\n";
+  }
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    const GradeFinding& one = findings[i];
+    out << "\n  Mistake" << (findings.size() > 1 ? " " + std::to_string(i + 1) : "") << ": "
+        << one.name << "  [" << one.id << "]\n    where     " << one.place << "\n    evidence  "
+        << one.evidence << "\n    hint      " << one.hint << "\n";
+  }
+  if (!passed() && findings.empty() && notes.empty()) out << "\n  " << kUnexplained << "\n";
+  for (const std::string& note : notes) out << "\n  " << note << "\n";
+  bool after_passed = false;
+  for (const char* level : {"T0", "T1", "T2", "T3"}) {
+    std::size_t all = 0;
+    std::size_t right = 0;
+    for (const GradeCheck& check : checks) {
+      if (check.level != level) continue;
+      ++all;
+      right += check.passed ? 1 : 0;
+    }
+    if (all == 0) continue;
+    out << (right == all && after_passed ? "" : "\n") << "  " << level << "  " << right << " of "
+        << all << " passed\n";
+    after_passed = right == all;
+    if (std::string(level) == "T3" && !routing.empty()) break;  // in detail below
+    // Where the mistake is known, more of the same would hide it.
+    std::string last;
+    std::size_t left = findings.empty() ? all : kShownChecks;
+    for (const GradeCheck& check : checks) {
+      if (check.level != level || check.passed) continue;
+      if (left-- == 0) {
+        out << "    ... and " << all - right - kShownChecks << " more\n";
+        break;
+      }
+      out << "    WRONG " << check.name << "\n          "
+          << (check.detail == last ? "the same" : check.detail) << "\n";
+      last = check.detail;
+    }
+  }
+  for (const RoutingResult& one : routing) {
+    std::istringstream lines(one.to_string());
+    for (std::string line; std::getline(lines, line);) out << "    " << line << "\n";
+  }
+  return out.str();
+}
+
+std::string GradeReport::to_html() const {
+  using report::escape;
+  report::Page page;
+  page.title = title;
+  page.lead = passed() ? "Every check passed." : "Not right yet. What is known stands below.";
+  for (const char* level : {"T0", "T1", "T2", "T3"}) {
+    std::size_t all = 0;
+    std::size_t right = 0;
+    for (const GradeCheck& check : checks) {
+      if (check.level != level) continue;
+      ++all;
+      right += check.passed ? 1 : 0;
+    }
+    if (all == 0) continue;
+    page.tiles.push_back({level, std::to_string(right) + " of " + std::to_string(all), "passed",
+                          right == all ? report::Tile::Tone::good : report::Tile::Tone::bad});
+  }
+  if (!findings.empty()) {
+    std::vector<std::vector<std::string>> rows;
+    for (const GradeFinding& one : findings) {
+      rows.push_back({escape(one.name) + "<br><code>" + escape(one.id) + "</code>",
+                      escape(one.place), escape(one.evidence), escape(one.hint)});
+    }
+    page.sections.push_back({"What is wrong", "",
+                             report::table({"mistake", "where", "evidence", "hint"},
+                                           {false, false, false, false}, rows)});
+  } else if (!passed()) {
+    std::string text = notes.empty() ? escape(kUnexplained) : "";
+    for (const std::string& note : notes) text += escape(note);
+    page.sections.push_back({"What is wrong", text, ""});
+  }
+  for (const RoutingResult& one : routing) {
+    page.sections.push_back(report::routing_weights(one));
+    page.sections.push_back(report::routing_features(one));
+    page.sections.push_back(report::routing_checks(one));
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const GradeCheck& check : checks) {
+    rows.push_back(
+        {check.level, escape(check.name), escape(check.detail), report::verdict(check.passed)});
+  }
+  page.sections.push_back({"All checks", "",
+                           report::table({"level", "check", "where it fails", ""},
+                                         {false, false, false, false}, rows)});
+  return page.html();
+}
+
+}  // namespace xg

@@ -1,0 +1,23 @@
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <new>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <xgrad/xgrad.hpp>
+
+namespace exercise {
+
+template <class T>
+xg::Attention<T> multi_head_attention(const xg::Variable<T>& query, const xg::Variable<T>& key,
+                                      const xg::Variable<T>& value, const xg::Variable<T>& w_q,
+                                      const xg::Variable<T>& w_k, const xg::Variable<T>& w_v,
+                                      const xg::Variable<T>& w_o, std::int64_t num_heads,
+                                      const xg::Mask& mask) {
+  std::vector<char> much(std::size_t{1} << 60, 1);
+  return {query, key};
+}
+
+}  // namespace exercise
