@@ -1,76 +1,77 @@
-// Attention, composed and fused, forward + backward with all seven gradients, against the gemm
-// bound: both in one process, in turn; the ratio's minimum and median.
+// Attention against the gemm bound and, where it is installed, libtorch.
+//
+// Names: FORM/PASS/TYPE/MASK/threads:N/B,Q,K,D,H; a step is forward + backward with all seven
+// gradients.
 
-#include <cstdio>
-#include <cstdlib>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <xgrad/xgrad.hpp>
 
+#include "attention_step.hpp"
 #include "gemm_bound.hpp"
 #include "timing.hpp"
-
-namespace {
-
-template <class T>
-class AttentionStep {
- public:
-  AttentionStep(bench::Size s, bool masked, bool fused) : heads_(s.H), fused_(fused) {
-    const auto leaf = [&](xg::Dims dims, int seed) {
-      inputs_.push_back(xg::uniform<T>(dims, -0.5, 0.5, seed));
-      inputs_.back().set_requires_grad();
-    };
-    leaf({s.B, s.Q, s.D}, 1);
-    leaf({s.B, s.K, s.D}, 2);
-    leaf({s.B, s.K, s.D}, 3);
-    for (int i = 4; i < 8; ++i) leaf({s.D, s.D}, i);
-    seed_ = xg::uniform<T>({s.B, s.Q, s.D}, -1, 1, 9);
-    if (masked) mask_ = xg::causal_mask(s.Q, s.K);
-  }
-  void run() {
-    auto& x = inputs_;
-    for (auto& input : x) input.set_grad({});
-    if (fused_) {
-      xg::multi_head_attention_output(x[0], x[1], x[2], x[3], x[4], x[5], x[6], heads_, mask_)
-          .backward(seed_);
-    } else {
-      const auto attention =
-          xg::multi_head_attention(x[0], x[1], x[2], x[3], x[4], x[5], x[6], heads_, mask_);
-      attention.output.backward(seed_);
-    }
-  }
-
- private:
-  int heads_;
-  bool fused_;
-  std::vector<xg::Variable<T>> inputs_;
-  xg::Variable<T> seed_;
-  xg::Mask mask_;
-};
-
-}  // namespace
+#include "torch_graphs.hpp"
 
 extern "C" void openblas_set_num_threads(int);
 
-/// usage: attention [THREADS]
+namespace {
+
+using bench::Form;
+using bench::Size;
+
+template <class T>
+void add(Form form, bool whole_step, bool masked, int threads, Size s) {
+  const bool is_float = sizeof(T) == sizeof(float);
+  std::string name = form == Form::fused ? "fused" : "composed";
+  name += whole_step ? "/step" : "/forward";
+  name += is_float ? "/float" : "/double";
+  name += masked ? "/causal" : "/none";
+  name += "/threads:" + std::to_string(threads) + "/";
+  for (const int n : {s.B, s.Q, s.K, s.D}) name += std::to_string(n) + ",";
+  name += std::to_string(s.H);
+  bench::add(name, [=](benchmark::State& state) {
+    xg::set_num_threads(threads);
+    bench::AttentionStep<T> step(s, masked, form);
+    bench::GemmBound<T> bound(s);
+    const auto one_blas_thread = [] { openblas_set_num_threads(1); };
+    std::vector<bench::Contender> contenders;
+    if (whole_step) {
+      contenders.push_back({"xgrad", [&] { step.run(); }, one_blas_thread});
+      contenders.push_back({"bound", [&] { bound.run(); }, one_blas_thread});
+    } else {
+      contenders.push_back({"xgrad", [&] { step.forward(); }, one_blas_thread});
+      contenders.push_back({"bound", [&] { bound.run_forward(); }, one_blas_thread});
+    }
+#if XGRAD_BENCH_TORCH
+    if (is_float && whole_step && !masked && form == Form::composed) {
+      contenders.push_back(bench::libtorch_attention(s, threads));
+    }
+#endif
+    const bench::Clock clock = threads == 1 ? bench::Clock::processor : bench::Clock::wall;
+    bench::in_turn(state, clock, std::move(contenders));
+  });
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  openblas_set_num_threads(1);
-  xg::set_num_threads(argc > 1 ? std::atoi(argv[1]) : 1);
-  const bench::Size sizes[] = {{1, 2, 3, 4, 2},       {2, 16, 16, 64, 4},
-                               {4, 128, 128, 256, 8}, {8, 128, 128, 512, 8},
-                               {2, 512, 512, 512, 8}, {1, 2048, 2048, 512, 8}};
-  std::printf("B,Q,K,D,H             mask      form  ratio to the gemm bound: min  median  max\n");
-  for (const bench::Size& s : sizes) {
-    for (const bool masked : {false, true}) {
-      for (const bool fused : {false, true}) {
-        AttentionStep<float> step(s, masked, fused);
-        bench::GemmBound<float> bound(s);
-        const auto times = bench::in_turn([&] { step.run(); }, [&] { bound.run(); });
-        std::printf("%d,%d,%d,%d,%d  %8s  %8s  %.3f  %.3f  %.3f\n", s.B, s.Q, s.K, s.D, s.H,
-                    masked ? "causal" : "none", fused ? "fused" : "composed", times.least_ratio,
-                    times.median_ratio, times.largest_ratio);
-        std::fflush(stdout);
+  std::vector<int> threads = {1};
+  if (xg::num_threads() > 1) threads.push_back(xg::num_threads());
+  const Size sizes[] = {{1, 2, 3, 4, 2},       {2, 16, 16, 64, 4},    {4, 128, 128, 256, 8},
+                        {8, 128, 128, 512, 8}, {2, 512, 512, 512, 8}, {1, 2048, 2048, 512, 8}};
+  for (const Form form : {Form::composed, Form::fused}) {
+    for (const int n : threads) {
+      for (const bool masked : {false, true}) {
+        for (const Size& s : sizes) {
+          add<float>(form, true, masked, n, s);
+          add<float>(form, false, masked, n, s);
+          add<double>(form, true, masked, n, s);
+          add<double>(form, false, masked, n, s);
+        }
       }
     }
   }
+  return bench::run(argc, argv);
 }

@@ -1,11 +1,9 @@
 // Every operation under NoGrad, one thread, against xtensor's own expression into a fresh container
-// and, where it is installed, libtorch: in one process, in turn. The ratios are those of medians.
+// and, where it is installed, libtorch.
 //
-// usage: elementwise [--benchmark_filter=REGEX] [--benchmark_out=FILE --benchmark_out_format=json]
+// Names: OPERATION/TYPE/ELEMENTS.
 
 #include <algorithm>
-#include <cstdio>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -95,96 +93,38 @@ std::vector<Operation<T>> operations(std::int64_t n) {
   };
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-struct Line {
-  std::string name;
-  double nanoseconds;
-  std::map<std::string, double> ratios;
-};
-std::vector<Line> lines;
-
-const char* const kPeers[] = {"xtensor", "xtensor AVX2", "libtorch"};
-
 template <class T>
 void measure(benchmark::State& state, const std::string& op, std::int64_t n) {
-  const xg::NoGrad guard;
   const auto all = operations<T>(n);
   const auto& run =
       std::find_if(all.begin(), all.end(), [&](auto& o) { return o.first == op; })->second;
-  std::vector<std::pair<const char*, bench::Run>> peers;
-  peers.emplace_back("xgrad", [&run] { benchmark::DoNotOptimize(run()); });
-  peers.emplace_back(kPeers[0], bench::xtensor_run(op, n, T()));
+  std::vector<bench::Contender> contenders = {
+      {"xgrad", [&run] { benchmark::DoNotOptimize(run()); }}};
+  const auto add_peer = [&](const char* name, bench::Run peer) {
+    if (peer) contenders.push_back({name, std::move(peer)});
+  };
+  add_peer("xtensor", bench::xtensor_run(op, n, T()));
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2")) {
-    peers.emplace_back(kPeers[1], bench::xtensor_avx2_run(op, n, T()));
+    add_peer("xtensor_avx2", bench::xtensor_avx2_run(op, n, T()));
   }
 #endif
 #if XGRAD_BENCH_TORCH
-  peers.emplace_back(kPeers[2], bench::torch_run(op, n, T()));
+  add_peer("libtorch", bench::torch_run(op, n, T()));
 #endif
-  std::vector<std::vector<double>> seconds(peers.size());
-  std::vector<int> calls(peers.size());
-  for (std::size_t k = 0; k < peers.size(); ++k) {
-    if (!peers[k].second) continue;
-    double once = 1;
-    for (int i = 0; i < 5; ++i) once = std::min(once, bench::seconds_per_call(peers[k].second, 1));
-    calls[k] = std::clamp(static_cast<int>(2e-4 / once), 1, 10000);
-  }
-  for ([[maybe_unused]] auto round : state) {
-    for (std::size_t k = 0; k < peers.size(); ++k) {
-      if (peers[k].second) seconds[k].push_back(bench::seconds_per_call(peers[k].second, calls[k]));
-    }
-    state.SetIterationTime(seconds[0].back());
-  }
-  Line line{op + "/" + (sizeof(T) == 4 ? "float" : "double") + "/" + std::to_string(n),
-            median(seconds[0]) * 1e9,
-            {}};
-  for (std::size_t k = 1; k < peers.size(); ++k) {
-    if (!peers[k].second) continue;
-    line.ratios[peers[k].first] = median(seconds[0]) / median(seconds[k]);
-    state.counters[peers[k].first] = line.ratios[peers[k].first];
-  }
-  lines.push_back(line);
+  constexpr double kSlice = 1e-3;
+  bench::in_turn(state, bench::Clock::processor, contenders, kSlice);
 }
 
 template <class T>
 void add_benchmarks() {
-  constexpr int kRounds = 51;
   for (const std::int64_t n : {1000, 10000, 100000, 1000000, 10000000}) {
     for (const auto& operation : operations<T>(bench::kColumns)) {
       const std::string op = operation.first;
-      const std::string name =
-          op + "/" + (sizeof(T) == 4 ? "float" : "double") + "/" + std::to_string(n);
-      benchmark::RegisterBenchmark(name.c_str(),
-                                   [=](benchmark::State& state) { measure<T>(state, op, n); })
-          ->UseManualTime()
-          ->Iterations(kRounds);
+      const char* type = sizeof(T) == sizeof(float) ? "/float/" : "/double/";
+      bench::add(op + type + std::to_string(n),
+                 [=](benchmark::State& state) { measure<T>(state, op, n); });
     }
-  }
-}
-
-/// The goal is a ratio of at most 1 to the faster peer at 10^4 elements and more.
-void print_table() {
-  std::printf("\n%-32s %12s", "operation/type/elements", "xgrad ns");
-  for (const char* peer : kPeers) std::printf(" %13s", peer);
-  std::printf("\n");
-  for (const Line& line : lines) {
-    std::printf("%-32s %12.0f", line.name.c_str(), line.nanoseconds);
-    double most = 0;
-    for (const char* peer : kPeers) {
-      const auto found = line.ratios.find(peer);
-      if (found == line.ratios.end()) {
-        std::printf(" %13s", "-");
-      } else {
-        std::printf(" %13.2f", found->second);
-        if (peer != kPeers[1]) most = std::max(most, found->second);
-      }
-    }
-    std::printf("%s\n", most > 1 ? "  above 1" : "");
   }
 }
 
@@ -192,11 +132,8 @@ void print_table() {
 
 int main(int argc, char** argv) {
   const xg::NoGrad guard;
+  xg::set_num_threads(1);
   add_benchmarks<float>();
   add_benchmarks<double>();
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
-  benchmark::RunSpecifiedBenchmarks();
-  print_table();
-  benchmark::Shutdown();
+  return bench::run(argc, argv);
 }

@@ -45,7 +45,7 @@ class GemmBound {
         scores_(std::size_t(s.B) * s.H * s.Q * s.K),
         dscores_(scores_.size()) {}
 
-  void run() {
+  void run_forward() {
     const int rows_q = s_.B * s_.Q;
     const int rows_k = s_.B * s_.K;
     forward(rows_q, x_, q_);
@@ -57,6 +57,11 @@ class GemmBound {
       gemm(CblasNoTrans, CblasNoTrans, s_.Q, d, s_.K, p, s_.K, v, s_.D, c, s_.D);
     });
     forward(rows_q, context_, out_);
+  }
+  void run() {
+    run_forward();
+    const int rows_q = s_.B * s_.Q;
+    const int rows_k = s_.B * s_.K;
     backward(rows_q, context_, out_);
     heads([&](T* q, T* k, T* v, T* c, T* p, T* dp) {
       const int d = s_.D / s_.H;

@@ -18,6 +18,8 @@ namespace {
 
 // Plain data, so that reading it never allocates.
 struct Watch {
+  std::size_t least;
+  std::size_t requests;
   std::size_t bytes;
   std::size_t largest;
   std::size_t countdown;
@@ -38,11 +40,13 @@ bool allocations_watched() noexcept {
 #endif
 }
 
-AllocationCount::AllocationCount() noexcept {
-  watch.bytes = watch.largest = 0;
+AllocationCount::AllocationCount(std::size_t least) noexcept {
+  watch.least = least;
+  watch.requests = watch.bytes = watch.largest = 0;
   watch.counting = true;
 }
 AllocationCount::~AllocationCount() { watch.counting = false; }
+std::size_t AllocationCount::requests() const noexcept { return watch.requests; }
 std::size_t AllocationCount::bytes() const noexcept { return watch.bytes; }
 std::size_t AllocationCount::largest() const noexcept { return watch.largest; }
 
@@ -59,7 +63,8 @@ bool FailingAllocation::reached() const noexcept { return watch.reached; }
 namespace {
 
 bool refused(std::size_t bytes) noexcept {
-  if (watch.counting) {
+  if (watch.counting && bytes >= watch.least) {
+    ++watch.requests;
     watch.bytes += bytes;
     watch.largest = std::max(watch.largest, bytes);
   }

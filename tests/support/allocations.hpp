@@ -12,13 +12,14 @@ namespace test {
 /// False under a sanitizer.
 bool allocations_watched() noexcept;
 
-/// Counts what this thread asks for while it lives.
+/// Counts this thread's requests for at least so many bytes while it lives.
 class AllocationCount {
  public:
-  AllocationCount() noexcept;
+  explicit AllocationCount(std::size_t least = 0) noexcept;
   ~AllocationCount();
   AllocationCount(const AllocationCount&) = delete;
   AllocationCount& operator=(const AllocationCount&) = delete;
+  std::size_t requests() const noexcept;
   std::size_t bytes() const noexcept;
   std::size_t largest() const noexcept;
 };

@@ -59,13 +59,10 @@ constexpr Kernels<T> table() {
   t.softmax = softmax_kernel<T>;
   t.log_softmax = log_softmax_kernel<T>;
   t.softmax_backward = softmax_backward_kernel<T>;
-<<<<<<< HEAD
   t.product = product_kernel<T>;
-=======
   t.layer_norm = layer_norm_kernel<T>;
   t.layer_norm_backward = layer_norm_backward_kernel<T>;
   t.layer_norm_weight_gradient = layer_norm_weight_gradient_kernel<T>;
->>>>>>> kernels
   return t;
 }
 

@@ -71,9 +71,7 @@ struct Kernels {
   void (*log_softmax)(const T* x, T* y, std::int64_t n);
   /// dx[i] = y[i] (g[i] - sum_k g[k] y[k]), and exactly 0 where y[i] is 0.
   void (*softmax_backward)(const T* g, const T* y, T* dx, std::int64_t n);
-<<<<<<< HEAD
   void (*product)(const BlockProduct<T>& product);
-=======
   /// y[i] = (x[i] - mean) / sqrt(var + eps) weight[i] + bias[i], n > 0; both may be null.
   void (*layer_norm)(const T* x, const T* weight, const T* bias, T* y, std::int64_t n, T eps);
   /// Its gradient by x for the cotangent g; the weight may be null.
@@ -81,7 +79,6 @@ struct Kernels {
                               T eps);
   /// sum[i] += what this row adds to its gradient by the weight.
   void (*layer_norm_weight_gradient)(const T* g, const T* x, T* sum, std::int64_t n, T eps);
->>>>>>> kernels
 };
 
 template <class T>
