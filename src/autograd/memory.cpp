@@ -101,8 +101,25 @@ struct Chain {
 };
 
 // Large blocks: eight sizes to each power of two, kept for reuse up to a share of the machine's
-// memory. A fresh page costs more than all the work an elementwise operation does on it.
+// memory. A fresh page costs more than all the work an elementwise operation does on it. Each
+// thread keeps some of the less large ones for itself, since threads would wait for each other.
 constexpr std::size_t kLargeClasses = 512;
+constexpr std::size_t kMostOwn = std::size_t{64} << 10;
+constexpr std::size_t kOwnClasses = 16 * 8 + 1;            // up to that size
+constexpr std::size_t kOwnBytes = std::size_t{256} << 10;  // of each
+
+struct LargeClass {
+  std::size_t index;
+  std::size_t bytes;
+};
+
+LargeClass large_class(std::size_t bytes) noexcept {
+  const auto log2 = static_cast<std::size_t>(63 - __builtin_clzll(bytes));
+  const std::size_t step = std::max<std::size_t>(std::size_t{1} << (log2 - 3), kAlignment);
+  const std::size_t rounded = round_up(bytes, step);
+  const auto rounded_log2 = static_cast<std::size_t>(63 - __builtin_clzll(rounded));
+  return {rounded_log2 * 8 + ((rounded >> (rounded_log2 - 3)) & 7), rounded};
+}
 
 struct Shared {
   std::mutex mutex;
@@ -113,6 +130,11 @@ struct Shared {
   void give(FreeList chain, std::size_t size_class) noexcept {
     if (chain.first == nullptr) return;
     small[size_class] = new (chain.first) Chain{chain.first->next, small[size_class], chain.count};
+  }
+  void give_large(void* memory, LargeClass size) noexcept {
+    if (large_bytes + size.bytes > physical_memory() / 8) return std::free(memory);
+    large[size.index].push(memory);
+    large_bytes += size.bytes;
   }
   FreeList take(std::size_t size_class) noexcept {
     Chain* chain = small[size_class];
@@ -142,6 +164,7 @@ struct Stock {
 /// On the heap: memory in the thread's own block is scarce in a library that a notebook loads.
 struct ThreadCache {
   Stock stocks[kSmallClasses];
+  FreeList large[kOwnClasses];
 };
 thread_local ThreadCache* cache = nullptr;
 thread_local bool cache_closed = false;  // the thread is ending: nothing may be kept any more
@@ -159,6 +182,11 @@ struct CloseAtExit {
       for (std::size_t i = 0; i < kSmallClasses; ++i) {
         shared().give(cache->stocks[i].open, i);
         shared().give(cache->stocks[i].full, i);
+      }
+      for (std::size_t i = 0; i < kOwnClasses; ++i) {
+        while (void* memory = cache->large[i].pop()) {
+          shared().give_large(memory, {i, (8 + i % 8) << (i / 8 - 3)});
+        }
       }
     }
     delete cache;
@@ -230,22 +258,12 @@ void deallocate_small(void* memory, std::size_t size_class) noexcept {
   deallocate_small_slowly(memory, size_class);
 }
 
-struct LargeClass {
-  std::size_t index;
-  std::size_t bytes;
-};
-
-LargeClass large_class(std::size_t bytes) noexcept {
-  const auto log2 = static_cast<std::size_t>(63 - __builtin_clzll(bytes));
-  const std::size_t step = std::max<std::size_t>(std::size_t{1} << (log2 - 3), kAlignment);
-  const std::size_t rounded = round_up(bytes, step);
-  const auto rounded_log2 = static_cast<std::size_t>(63 - __builtin_clzll(rounded));
-  return {rounded_log2 * 8 + ((rounded >> (rounded_log2 - 3)) & 7), rounded};
-}
-
 void* allocate_large(std::size_t bytes) {
   if (bytes > physical_memory()) out_of_memory(bytes);
   const LargeClass size = large_class(bytes);
+  if (size.bytes <= kMostOwn && cache != nullptr) {
+    if (void* memory = cache->large[size.index].pop()) return memory;
+  }
   Shared& pool = shared();
   {
     const std::lock_guard<std::mutex> lock(pool.mutex);
@@ -270,16 +288,15 @@ void* allocate_large(std::size_t bytes) {
 
 void deallocate_large(void* memory, std::size_t bytes) noexcept {
   const LargeClass size = large_class(bytes);
-  Shared& pool = shared();
-  {
-    const std::lock_guard<std::mutex> lock(pool.mutex);
-    if (pool.large_bytes + size.bytes <= physical_memory() / 8) {
-      pool.large[size.index].push(memory);
-      pool.large_bytes += size.bytes;
-      return;
+  if (size.bytes <= kMostOwn) {
+    ThreadCache* mine = cache != nullptr ? cache : open_cache();
+    if (mine != nullptr && mine->large[size.index].count * size.bytes < kOwnBytes) {
+      return mine->large[size.index].push(memory);
     }
   }
-  std::free(memory);
+  Shared& pool = shared();
+  const std::lock_guard<std::mutex> lock(pool.mutex);
+  pool.give_large(memory, size);
 }
 
 std::size_t small_class(std::size_t bytes) noexcept {
