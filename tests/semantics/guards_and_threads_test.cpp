@@ -234,16 +234,25 @@ TEST_CASE("S24: how much faster two threads on disjoint graphs run than one") {
       xg::sum(y).backward();
     }
   };
+  std::atomic<int> kept{0};
+  const auto arithmetic = [&](int) {
+    double y = 1;
+    for (int i = 0; i < 10000000; ++i) y = y * 1.0000001 + 1e-9;
+    kept = static_cast<int>(y);
+  };
+  const auto speed_up = [](const auto& f) {
+    const double one = seconds([&] { on_threads(1, f); });
+    return 2 * one / seconds([&] { on_threads(2, f); });
+  };
   work(0);
   double best = 0;
-  for (int repeat = 0; repeat < 10 && best < 1.7; ++repeat) {
-    const double one = seconds([&] { on_threads(1, work); });
-    const double two = seconds([&] { on_threads(2, work); });
-    best = std::max(best, 2 * one / two);
+  double possible = 0;
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    best = std::max(best, speed_up(work));
+    possible = std::max(possible, speed_up(arithmetic));
   }
-  // Printed, not asserted: two processors that share one core cannot show it, however independent
-  // the threads are (1.44 was seen on such a machine, 1.98 on the same one at another time).
-  MESSAGE("two threads run " << best << " times as fast as one");
+  // Printed, not asserted: what else runs on the machine decides over it as well.
+  MESSAGE("two threads run " << best << " times as fast as one; pure arithmetic " << possible);
   CHECK(best > 0);
 }
 
