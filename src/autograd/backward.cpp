@@ -8,6 +8,7 @@
 #include <xgrad/autograd/grad_mode.hpp>
 #include <xgrad/autograd/node.hpp>
 #include <xgrad/ops/arithmetic.hpp>
+#include <xgrad/ops/kernels/kernels.hpp>
 #include <xgrad/ops/loops.hpp>
 
 namespace xg {
@@ -90,9 +91,8 @@ bool exclusive(const Variable<T>& held) {
 
 template <class T>
 void add_in_place(Variable<T>& held, const Variable<T>& more) {
-  map(
-      Access::state(held)->values, [](T a, T b) { return a + b; }, Access::state(held)->values,
-      Access::state(more)->values);
+  Array<T>& sum = Access::state(held)->values;
+  map(sum, kernels<T>().add, sum, Access::state(more)->values);
 }
 
 /// Backward calls that run inside each other on this thread. A hook or a rule that calls backward
@@ -160,8 +160,7 @@ class Sweep {
     const Array<T>& values = Access::state(part.gradient)->values;
     Array<T>& whole = Access::state(sum)->values;
     Array<T> place(whole, whole.data() + part.offset, values.shape(), part.strides);
-    map(
-        place, [](T a, T b) { return a + b; }, place, values);
+    map(place, kernels<T>().add, place, values);
   }
 
   void run() {

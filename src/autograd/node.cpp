@@ -270,7 +270,9 @@ template <class T>
 Array<T> Inputs<T>::reuse(std::size_t i) const {
   State<T>* s = Access::state(first_[i]);
   const bool given_away = s->references.load(std::memory_order_acquire) == 1;
-  if (given_away && s->values.unique() && s->values.contiguous()) return s->values;
+  if (given_away && !kept_.input(i) && s->values.unique() && s->values.contiguous()) {
+    return s->values;
+  }
   return Array<T>(Extents(s->values.shape()));
 }
 
@@ -302,9 +304,10 @@ Variable<T> record(PrimitivePtr<T> op, Variable<T>* inputs, std::size_t count) {
     if (input == nullptr || !input->values.has_values()) (void)array(op->name(), inputs[i]);
     tracked |= input->node != nullptr;
   }
-  Array<T> output = op->forward(Inputs<T>(inputs, count));
-  if (!tracked || !grad_enabled()) return from_array(std::move(output));
-  const Needs needs = op->needs();
+  const bool recorded = tracked && grad_enabled();
+  const Needs needs = recorded ? op->needs() : Needs::nothing();
+  Array<T> output = op->forward(Inputs<T>(inputs, count, needs));
+  if (!recorded) return from_array(std::move(output));
   NodeOwner<T> node(Node<T>::create(std::move(op), inputs, count, output, needs));
   node.get()->group = current_group();
   if (anomaly_enabled()) {

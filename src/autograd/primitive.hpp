@@ -24,17 +24,20 @@ class Pullback;
 template <class T>
 class Inputs {
  public:
-  Inputs(Variable<T>* first, std::size_t size) noexcept : first_(first), size_(size) {}
+  /// `kept` are those that the graph keeps.
+  Inputs(Variable<T>* first, std::size_t size, Needs kept) noexcept
+      : first_(first), size_(size), kept_(kept) {}
   std::size_t size() const noexcept { return size_; }
   const Array<T>& operator[](std::size_t i) const noexcept;
   const Variable<T>& variable(std::size_t i) const noexcept { return first_[i]; }
   /// Memory for a result of input i's shape: that of the input itself if the caller gave it away,
-  /// nobody else can see it and it is contiguous; else fresh.
+  /// nobody else can see it, the graph does not keep it and it is contiguous; else fresh.
   Array<T> reuse(std::size_t i) const;
 
  private:
   Variable<T>* first_;
   std::size_t size_;
+  Needs kept_;
 };
 
 template <class T>

@@ -55,7 +55,7 @@ class Neg final : public Stateless<T> {
   const char* name() const noexcept override { return "neg"; }
   Needs needs() const noexcept override { return Needs::nothing(); }
   Array<T> forward(const Inputs<T>& in) const override {
-    return unary_reusing(in, kernels<T>().neg);
+    return unary(in, kernels<T>().neg);
   }
   void backward(Pullback<T>& p) const override { p.give(0, neg(p.take_grad())); }
 };
@@ -66,10 +66,7 @@ class Mul final : public Stateless<T> {
   const char* name() const noexcept override { return "mul"; }
   Needs needs() const noexcept override { return Needs::inputs({0, 1}); }
   Array<T> forward(const Inputs<T>& in) const override {
-    const Extents shape = broadcast_shape(name(), in[0].shape(), in[1].shape());
-    Array<T> out{Extents(shape)};
-    map(out, kernels<T>().mul, in[0], in[1]);
-    return out;
+    return binary(name(), in, kernels<T>().mul);
   }
   void backward(Pullback<T>& p) const override {
     if (p.needs(0)) p.give(0, sum_to(chain(p.grad(), p.input(1)), p.shape(0)));
@@ -83,10 +80,7 @@ class Chain final : public Stateless<T> {
   const char* name() const noexcept override { return "chain"; }
   Needs needs() const noexcept override { return Needs::inputs({0, 1}); }
   Array<T> forward(const Inputs<T>& in) const override {
-    const Extents shape = broadcast_shape(name(), in[0].shape(), in[1].shape());
-    Array<T> out{Extents(shape)};
-    map(out, kernels<T>().chain, in[0], in[1]);
-    return out;
+    return binary(name(), in, kernels<T>().chain);
   }
   void backward(Pullback<T>& p) const override {
     if (p.needs(0)) p.give(0, sum_to(chain(p.grad(), p.input(1)), p.shape(0)));
@@ -100,10 +94,7 @@ class Div final : public Stateless<T> {
   const char* name() const noexcept override { return "div"; }
   Needs needs() const noexcept override { return Needs::inputs({0, 1}); }
   Array<T> forward(const Inputs<T>& in) const override {
-    const Extents shape = broadcast_shape(name(), in[0].shape(), in[1].shape());
-    Array<T> out{Extents(shape)};
-    map(out, kernels<T>().div, in[0], in[1]);
-    return out;
+    return binary(name(), in, kernels<T>().div);
   }
   void backward(Pullback<T>& p) const override {
     const Variable<T> inverse = T(1) / p.input(1);

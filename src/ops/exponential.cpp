@@ -14,7 +14,7 @@ class Exp final : public Stateless<T> {
   const char* name() const noexcept override { return "exp"; }
   Needs needs() const noexcept override { return Needs::output(); }
   Array<T> forward(const Inputs<T>& in) const override {
-    return unary_reusing(in, kernels<T>().exp);
+    return unary(in, kernels<T>().exp);
   }
   void backward(Pullback<T>& p) const override { p.give(0, chain(p.take_grad(), p.output())); }
 };
@@ -34,7 +34,7 @@ class Sqrt final : public Stateless<T> {
   const char* name() const noexcept override { return "sqrt"; }
   Needs needs() const noexcept override { return Needs::output(); }
   Array<T> forward(const Inputs<T>& in) const override {
-    return unary_reusing(in, kernels<T>().sqrt);
+    return unary(in, kernels<T>().sqrt);
   }
   void backward(Pullback<T>& p) const override {
     p.give(0, chain(p.take_grad(), 0.5 / p.output()));

@@ -91,25 +91,26 @@ class LayerNormBackward final : public Primitive<T> {
     const Row<const T> w{weighted ? in[2].data() : &one, weighted ? in[2].stride(0) : 0};
     const bool dense =
         n == 1 || (g.stride(axis) == 1 && x.stride(axis) == 1 && (!weighted || w.stride == 1));
-    for_each_line<3>(x.shape(), {out.strides(), g.strides(), x.strides()}, axis, [&](auto at) {
-      T* dx = out.data() + at[0];
-      const Row<const T> gi{g.data() + at[1], g.stride(axis)};
-      const Row<const T> xi{x.data() + at[2], x.stride(axis)};
-      if (dense) {
-        kernels<T>().layer_norm_backward(gi.data, xi.data, weighted ? w.data : nullptr, dx, n,
-                                         static_cast<T>(eps_));
-        return;
-      }
-      const Moments<T> m(xi, n, static_cast<T>(eps_));
-      const T count = static_cast<T>(n);
-      const auto h = [&](std::int64_t i) { return gi[i] * w[i]; };
-      const auto hn = [&](std::int64_t i) { return h(i) * ((xi[i] - m.mean) * m.inverse); };
-      const T mean_h = sum_of<T>(0, n, h) / count;
-      const T mean_hn = sum_of<T>(0, n, hn) / count;
-      for (std::int64_t i = 0; i < n; ++i) {
-        dx[i] = m.inverse * (h(i) - mean_h - (xi[i] - m.mean) * m.inverse * mean_hn);
-      }
-    });
+    for_each_line_in_parallel<3>(
+        x.shape(), {out.strides(), g.strides(), x.strides()}, axis, [&](auto at) {
+          T* dx = out.data() + at[0];
+          const Row<const T> gi{g.data() + at[1], g.stride(axis)};
+          const Row<const T> xi{x.data() + at[2], x.stride(axis)};
+          if (dense) {
+            kernels<T>().layer_norm_backward(gi.data, xi.data, weighted ? w.data : nullptr, dx, n,
+                                             static_cast<T>(eps_));
+            return;
+          }
+          const Moments<T> m(xi, n, static_cast<T>(eps_));
+          const T count = static_cast<T>(n);
+          const auto h = [&](std::int64_t i) { return gi[i] * w[i]; };
+          const auto hn = [&](std::int64_t i) { return h(i) * ((xi[i] - m.mean) * m.inverse); };
+          const T mean_h = sum_of<T>(0, n, h) / count;
+          const T mean_hn = sum_of<T>(0, n, hn) / count;
+          for (std::int64_t i = 0; i < n; ++i) {
+            dx[i] = m.inverse * (h(i) - mean_h - (xi[i] - m.mean) * m.inverse * mean_hn);
+          }
+        });
     return out;
   }
 
@@ -232,7 +233,7 @@ class LayerNorm final : public Primitive<T> {
     const Row<const T> b{affine ? in[2].data() : &zero, affine ? in[2].stride(0) : 0};
     const bool dense =
         n == 1 || (x.stride(axis) == 1 && (!affine || (w.stride == 1 && b.stride == 1)));
-    for_each_line<2>(x.shape(), {out.strides(), x.strides()}, axis, [&](auto at) {
+    for_each_line_in_parallel<2>(x.shape(), {out.strides(), x.strides()}, axis, [&](auto at) {
       T* y = out.data() + at[0];
       const Row<const T> xi{x.data() + at[1], x.stride(axis)};
       if (dense) {

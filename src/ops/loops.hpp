@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <xgrad/autograd/array.hpp>
+#include <xgrad/autograd/thread_pool.hpp>
 #include <xgrad/ops/kernels/kernels.hpp>
 
 namespace xg::detail {
@@ -27,6 +28,7 @@ struct LoopNest {
   std::size_t axes = 0;
   std::int64_t extent[kMostLoopAxes];
   std::int64_t stride[N][kMostLoopAxes];
+  std::array<std::int64_t, N> origin{};
 
   LoopNest(const Extents& shape, const std::array<Extents, N>& strides) {
     for (std::size_t i = 0; i < shape.size(); ++i) insert(shape[i], strides, i);
@@ -53,7 +55,7 @@ struct LoopNest {
 
   /// Where each operand lies at one of the positions, counted with the last axis fastest.
   std::array<std::int64_t, N> offsets(std::int64_t position) const noexcept {
-    std::array<std::int64_t, N> at{};
+    std::array<std::int64_t, N> at = origin;
     for (std::size_t i = axes; i-- > 0;) {
       const std::int64_t index = position % extent[i];
       position /= extent[i];
@@ -67,7 +69,7 @@ struct LoopNest {
   void for_each_row(Inner inner, std::size_t callers_axes = 1) const {
     if (empty()) return;
     std::int64_t index[kMostLoopAxes] = {};
-    std::array<std::int64_t, N> offset{};
+    std::array<std::int64_t, N> offset = origin;
     for (;;) {
       inner(offset);
       std::size_t axis = axes - callers_axes;
@@ -113,6 +115,30 @@ struct LoopNest {
     if (axes > 0) axes = last + 1;
   }
 };
+
+/// Calls f(part) for parts that cover the nest, on several threads if it is large. `weight` is the
+/// work at one position, in elements of a simple loop.
+template <std::size_t N, class F>
+void in_parts(const LoopNest<N>& nest, std::int64_t weight, F f) {
+  constexpr std::int64_t kLeastElements = std::int64_t{1} << 15;
+  const std::int64_t positions = nest.positions();
+  if (positions * weight < 2 * kLeastElements) return f(nest);
+  std::size_t axis = 0;  // the longest, the innermost only if it is alone
+  for (std::size_t i = 1; i + 1 < nest.axes; ++i) {
+    if (nest.extent[i] > nest.extent[axis]) axis = i;
+  }
+  const std::int64_t elements = positions / nest.extent[axis] * weight;
+  const std::int64_t unit = nest.axes == 1 && weight == 1 ? 64 : 1;  // whole cache lines
+  parallel_ranges(nest.extent[axis], kLeastElements / elements + 1, unit,
+                  [&](std::int64_t begin, std::int64_t end) {
+                    LoopNest<N> part = nest;
+                    part.extent[axis] = end - begin;
+                    for (std::size_t k = 0; k < N; ++k) {
+                      part.origin[k] += begin * nest.stride[k][axis];
+                    }
+                    f(part);
+                  });
+}
 
 /// One operand is the same along the whole row: read once, so that the loop can be a vector loop.
 template <class Out, class F, class A, class B>
@@ -271,16 +297,20 @@ template <class Out, class Row, class... In>
 void map_rows(Array<Out>& out, Constants constants, Row row, const Array<In>&... in) {
   const LoopNest<1 + sizeof...(In)> nest(
       out.shape(), {out.strides(), broadcast_strides(in.shape(), in.strides(), out.shape())...});
-  DenseRows<Out, In...>(nest, constants == Constants::taken).run(row, out.data(), in.data()...);
+  in_parts(nest, 1, [&](const auto& part) {
+    DenseRows<Out, In...>(part, constants == Constants::taken).run(row, out.data(), in.data()...);
+  });
 }
 
-/// out[i] = f(in[i]...), the inputs broadcast to the shape of `out`, which overlaps none of them
-/// unless it is the same memory element by element.
+/// out[i] = f(in[i]...) in any order and on any thread, the inputs broadcast to the shape of `out`,
+/// which overlaps none of them unless it is the same memory element by element.
 template <class Out, class F, class... In>
 void map(Array<Out>& out, F f, const Array<In>&... in) {
   const LoopNest<1 + sizeof...(In)> nest(
       out.shape(), {out.strides(), broadcast_strides(in.shape(), in.strides(), out.shape())...});
-  map_elements(nest, out.data(), f, std::index_sequence_for<In...>(), in.data()...);
+  in_parts(nest, 1, [&](const auto& part) {
+    map_elements(part, out.data(), f, std::index_sequence_for<In...>(), in.data()...);
+  });
 }
 
 /// The same, by a kernel.
@@ -298,12 +328,15 @@ void map(Array<Out>& out, void (*kernel)(Operand<T>, Operand<T>, Out*, std::int6
   map_rows(out, Constants::taken, row, a, b);
 }
 
-/// Calls f(offsets) at the start of every line along `axis`, for operands of one shape.
-template <std::size_t N, class F>
-void for_each_line(Extents shape, std::array<Extents, N> strides, std::size_t axis, F f) {
+template <std::size_t N>
+LoopNest<N> nest_of_lines(Extents shape, std::array<Extents, N> strides, std::size_t axis) {
   shape.erase(axis);
   for (Extents& s : strides) s.erase(axis);
-  const LoopNest<N> nest(shape, strides);
+  return LoopNest<N>(shape, strides);
+}
+
+template <std::size_t N, class F>
+void for_each_position(const LoopNest<N>& nest, F f) {
   const std::size_t inner = nest.axes - 1;
   nest.for_each_row([&](std::array<std::int64_t, N> offset) {
     for (std::int64_t i = 0; i < nest.extent[inner]; ++i) {
@@ -311,6 +344,22 @@ void for_each_line(Extents shape, std::array<Extents, N> strides, std::size_t ax
       for (std::size_t k = 0; k < N; ++k) offset[k] += nest.stride[k][inner];
     }
   });
+}
+
+/// Calls f(offsets) at the start of every line along `axis`, one after another, for operands of one
+/// shape.
+template <std::size_t N, class F>
+void for_each_line(const Extents& shape, const std::array<Extents, N>& strides, std::size_t axis,
+                   F f) {
+  for_each_position(nest_of_lines(shape, strides, axis), f);
+}
+
+/// The same for lines that have nothing to do with each other, on several threads if they are many.
+template <std::size_t N, class F>
+void for_each_line_in_parallel(const Extents& shape, const std::array<Extents, N>& strides,
+                               std::size_t axis, F f) {
+  in_parts(nest_of_lines(shape, strides, axis), shape[axis],
+           [&](const LoopNest<N>& part) { for_each_position(part, f); });
 }
 
 /// f(x[i]) for every element, in no particular order.

@@ -74,12 +74,15 @@ class SoftmaxBackward final : public Primitive<T> {
   Array<T> forward(const Inputs<T>& in) const override {
     const Array<T>& g = in[0];
     const Array<T>& y = in[1];
-    Array<T> out{Extents(y.shape())};
+    const bool in_lines = dense(g, axis_) && dense(y, axis_);
+    Array<T> out = in_lines ? in.reuse(0) : Array<T>(Extents(y.shape()));
     const std::int64_t n = y.extent(axis_);
-    if (dense(g, axis_) && dense(y, axis_) && dense(out, axis_)) {
-      for_each_line<3>(y.shape(), {out.strides(), g.strides(), y.strides()}, axis_, [&](auto at) {
-        kernels<T>().softmax_backward(g.data() + at[1], y.data() + at[2], out.data() + at[0], n);
-      });
+    if (in_lines && dense(out, axis_)) {
+      for_each_line_in_parallel<3>(y.shape(), {out.strides(), g.strides(), y.strides()}, axis_,
+                                   [&](auto at) {
+                                     kernels<T>().softmax_backward(
+                                         g.data() + at[1], y.data() + at[2], out.data() + at[0], n);
+                                   });
       return out;
     }
     Array<T> dot(Totals<T>::along(y, axis_));
@@ -118,7 +121,7 @@ Array<T> softmax_lines(const Inputs<T>& in, std::size_t axis) {
     (void)softmax_across(x, out, axis);
     return out;
   }
-  for_each_line<2>(x.shape(), {out.strides(), x.strides()}, axis, [&](auto at) {
+  for_each_line_in_parallel<2>(x.shape(), {out.strides(), x.strides()}, axis, [&](auto at) {
     (void)kernels<T>().softmax(x.data() + at[1], out.data() + at[0], n);
   });
   return out;
@@ -164,17 +167,18 @@ class MaskedSoftmax final : public Primitive<T> {
       return out;
     }
     const Extents seen = broadcast_strides(mask.shape(), mask.strides(), x.shape());
-    for_each_line<3>(x.shape(), {out.strides(), x.strides(), seen}, axis_, [&](auto at) {
-      const Operand<bool> visible{mask.data() + at[2], n > 1 && seen[axis_] == 0};
-      const T zero = 0;
-      T* y = out.data() + at[0];
-      kernels<T>().where(visible, {x.data() + at[1], false}, {&lowest, true}, y, n);
-      // Nothing is visible; or the visible scores have no softmax, and still the hidden weights
-      // are 0.
-      if (std::isnan(kernels<T>().softmax(y, y, n))) {
-        kernels<T>().where(visible, {y, false}, {&zero, true}, y, n);
-      }
-    });
+    for_each_line_in_parallel<3>(
+        x.shape(), {out.strides(), x.strides(), seen}, axis_, [&](auto at) {
+          const Operand<bool> visible{mask.data() + at[2], n > 1 && seen[axis_] == 0};
+          const T zero = 0;
+          T* y = out.data() + at[0];
+          kernels<T>().where(visible, {x.data() + at[1], false}, {&lowest, true}, y, n);
+          // Nothing is visible; or the visible scores have no softmax, and still the hidden weights
+          // are 0.
+          if (std::isnan(kernels<T>().softmax(y, y, n))) {
+            kernels<T>().where(visible, {y, false}, {&zero, true}, y, n);
+          }
+        });
     return out;
   }
   void backward(Pullback<T>& p) const override {
@@ -216,7 +220,7 @@ class LogSoftmax final : public Primitive<T> {
       map(out, kernels<T>().sub, out, totals.sum);
       return out;
     }
-    for_each_line<2>(x.shape(), {out.strides(), x.strides()}, axis_, [&](auto at) {
+    for_each_line_in_parallel<2>(x.shape(), {out.strides(), x.strides()}, axis_, [&](auto at) {
       kernels<T>().log_softmax(x.data() + at[1], out.data() + at[0], n);
     });
     return out;

@@ -35,7 +35,7 @@ class Tanh final : public Stateless<T> {
   const char* name() const noexcept override { return "tanh"; }
   Needs needs() const noexcept override { return Needs::output(); }
   Array<T> forward(const Inputs<T>& in) const override {
-    return unary_reusing(in, kernels<T>().tanh);
+    return unary(in, kernels<T>().tanh);
   }
   void backward(Pullback<T>& p) const override {
     p.give(0, chain(p.take_grad(), 1 - square(p.output())));

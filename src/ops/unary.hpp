@@ -8,17 +8,9 @@
 
 namespace xg::detail {
 
-/// y[i] = f(x[i]) in fresh memory; f is a function of elements or a kernel.
+/// y[i] = f(x[i]), over the memory of x if that may be; f is a function of elements or a kernel.
 template <class T, class F>
 Array<T> unary(const Inputs<T>& in, F f) {
-  Array<T> out{Extents(in[0].shape())};
-  map(out, f, in[0]);
-  return out;
-}
-
-/// The same, over memory that was given away; for operations whose rule does not read x.
-template <class T, class F>
-Array<T> unary_reusing(const Inputs<T>& in, F f) {
   Array<T> out = in.reuse(0);
   map(out, f, in[0]);
   return out;
