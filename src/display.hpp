@@ -37,9 +37,8 @@ inline nlohmann::json mime_bundle_repr(const Mask& mask) { return mime_bundle_re
 inline nlohmann::json mime_bundle_repr(const GradcheckReport& report) {
   return mime_bundle_repr(picture(report));
 }
-/// {"text/plain": to_string(), "text/html": to_html()}
 inline nlohmann::json mime_bundle_repr(const GradeReport& report) {
-  return {{"text/plain", report.to_string()}, {"text/html", report.to_html()}};
+  return mime_bundle_repr(picture(report));
 }
 
 }  // namespace xg

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include <xgrad/display/html.hpp>
 #include <xgrad/report/attention.hpp>
 
 namespace xg {
@@ -126,6 +127,14 @@ std::string GradeReport::to_html() const {
                            report::table({"level", "check", "where it fails", ""},
                                          {false, false, false, false}, rows)});
   return page.html();
+}
+
+Picture picture(const GradeReport& report) {
+  Picture out;
+  out.text = report.to_string();
+  out.text.pop_back();  // show adds the line's end
+  out.html = detail::verdict_html(report.passed(), report.title, out.text);
+  return out;
 }
 
 }  // namespace xg

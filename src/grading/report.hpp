@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <xgrad/display/picture.hpp>
 #include <xgrad/mha/routing.hpp>
 
 namespace xg {
@@ -44,6 +45,9 @@ class XGRAD_API GradeReport {
   /// A self-contained page with charts.
   std::string to_html() const;
 };
+
+/// The verdict, and the lines of the report.
+XGRAD_API Picture picture(const GradeReport& report);
 
 }  // namespace xg
 

@@ -4,20 +4,25 @@
 usage: check_snippets.py SOURCE_DIR BUILD_DIR FILE.md...
 
 A block after `<!-- from: PATH -->` must stand in that file, word for word; a block after
-`<!-- output of: PROGRAM -->` must be what that program of the build directory prints.
+`<!-- output of: PROGRAM FILE... -->` must be a part of what that program of the build directory prints,
+given these files of the source directory.
 """
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
-BLOCK = re.compile(r"<!-- (from|output of): (\S+) -->\n```\w*\n(.*?)```", re.DOTALL)
+BLOCK = re.compile(r"<!-- (from|output of): (\S.*?) -->\n```\w*\n(.*?)```", re.DOTALL)
 
 
 def expected(kind, name, source, build):
     if kind == "from":
         return (source / name).read_text()
-    run = subprocess.run([build / name], capture_output=True, text=True, check=True)
+    program, *files = name.split()
+    with tempfile.TemporaryDirectory() as folder:  # for what it writes
+        run = subprocess.run([build / program, *(source / file for file in files)], cwd=folder,
+                             capture_output=True, text=True)
     return run.stdout
 
 

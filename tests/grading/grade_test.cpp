@@ -98,11 +98,20 @@ TEST_CASE("a report names the mistake, its evidence, its place and a hint") {
   CHECK_FALSE(contains(report.to_html(), "<script src"));
 }
 
-TEST_CASE("a report shows itself in a notebook") {
-  const auto report = xg::grade<double>(right<double>);
-  const nlohmann::json bundle = mime_bundle_repr(report);
-  CHECK(bundle["text/plain"] == report.to_string());
-  CHECK(contains(bundle["text/html"], "<svg"));
+TEST_CASE("a report's picture has its verdict and its lines, and changes no style of the page") {
+  const auto good = xg::grade<double>(right<double>);
+  CHECK(picture(good).text + "\n" == good.to_string());
+  CHECK(contains(picture(good).html, "\u2713 passed"));
+  const auto bad = xg::grade_attention_kernel<double>(
+      [](const V& q, const V& k, const V& v, const xg::Mask& mask) {
+        return kernel(q, k, v, mask, 2);
+      });
+  const nlohmann::json bundle = mime_bundle_repr(bad);
+  CHECK(bundle["text/plain"] == picture(bad).text);
+  CHECK(bundle["text/html"] == picture(bad).html);
+  CHECK(contains(bundle["text/html"], "\u2717 failed"));
+  CHECK(contains(bundle["text/html"], "[softmax-over-queries]\n    where     weights = softmax"));
+  CHECK_FALSE(contains(bundle["text/html"], "<style"));
 }
 
 TEST_CASE("the library's own functions are recognised, also where a gradient flows") {
