@@ -315,8 +315,8 @@ TEST_CASE_TEMPLATE("a factor without a meaning is measured, not named", T, doubl
       {query, key}, [](const Call&) { return 0.5; }, "",
       "the gradients of query and key are 0.5 times what is right");
   expect<T>(
-      {w_o}, [](const Call& call) { return 1 / static_cast<double>(call.B); }, "grad-w-averaged",
-      "the gradient of w_o is 1/B times what is right");
+      {w_q, w_o}, [](const Call& call) { return 1 / static_cast<double>(call.B); },
+      "grad-w-averaged", "the gradients of w_q and w_o are 1/B times what is right");
   expect<T>(
       {value}, [](const Call& call) { return 1 / static_cast<double>(call.B); }, "",
       "the gradient of value is 0.5 with B=2 Q=4 K=4 D=6 H=3, 0.333333 with B=3");
@@ -368,6 +368,8 @@ TEST_CASE_TEMPLATE("mistakes that nobody listed get no name", T, double, float) 
 TEST_CASE("mixtures of mistakes get no name") {
   const auto& mutants = mutants::first_forward();
   for (std::size_t i = 0; i + 1 < mutants.size(); i += 2) {
+    const std::string id = mutants[i].id;
+    if (id == "inputs-changed") continue;  // and so are the mixture's
     const auto f = [&, i](const V& query_, const V& key_, const V& value_, const V& w_q_,
                           const V& w_k_, const V& w_v_, const V& w_o_, std::int64_t H,
                           const xg::Mask& mask) -> xg::Attention<double> {
@@ -377,10 +379,26 @@ TEST_CASE("mixtures of mistakes get no name") {
       return {a.output * 0.37 + b.output * 0.41, a.weights * 0.37 + b.weights * 0.63};
     };
     const auto report = xg::grade<double>(f);
-    INFO(mutants[i].id << " and " << mutants[i + 1].id << "\n" << report.to_string());
+    INFO(id << " and " << std::string(mutants[i + 1].id) << "\n" << report.to_string());
     CHECK_FALSE(report.passed());
     CHECK(test::joined(report.mistakes()) == "");
   }
+}
+
+TEST_CASE("one variable whose gradient comes three times has lost none") {
+  const auto report = xg::grade<double>([](const V& query_, const V& key_, const V& value_,
+                                           const V& w_q_, const V& w_k_, const V& w_v_,
+                                           const V& w_o_, std::int64_t H, const xg::Mask& mask) {
+    const bool one = xg::detail::raw_view(query_).memory == xg::detail::raw_view(key_).memory;
+    const double times = one ? 3 : 1;
+    const V x = with_rule<double>(query_, [times](const V& g) { return g * times; });
+    const auto parts = project<double>(x, key_, value_, w_q_, w_k_, w_v_, H);
+    const Made<double> m{parts.q, parts.k, parts.v, w_o_, mask, H};
+    return finished(m, right_weights(m));
+  });
+  INFO(report.to_string());
+  CHECK_FALSE(report.passed());
+  CHECK(test::joined(report.mistakes()) == "");
 }
 
 TEST_CASE("what is a little off in double is not computed in float") {
