@@ -99,11 +99,19 @@ std::vector<Candidate> single_values(const Candidate& base, const Cases& cases, 
   return best(found);
 }
 
+/// Wrong ones first, small ones of these: the first refutes nearly all pairs of mistakes.
+Cases quickest_first(Cases cases) {
+  const auto cost = [](const Judged* one) {
+    const Sizes& n = one->graded.c.n;
+    return std::make_pair(one->right || !one->seen.thrown.empty(), n.B * (n.Q + n.K) * n.D);
+  };
+  std::sort(cases.begin(), cases.end(),
+            [&](const Judged* a, const Judged* b) { return cost(a) < cost(b); });
+  return cases;
+}
+
 std::vector<Candidate> pairs_of_values(const Cases& cases, double tolerance) {
-  // The first wrong case refutes nearly all pairs.
-  Cases order = cases;
-  std::partition(order.begin(), order.end(),
-                 [](const Judged* one) { return !one->right && one->seen.thrown.empty(); });
+  const Cases order = quickest_first(cases);
   std::vector<std::pair<int, Candidate>> found;
   const std::vector<Variant> all = variants(forward_mistakes());
   // In both orders: the second may overwrite what the first chose.
@@ -470,6 +478,7 @@ class Namer {
 
   std::vector<Candidate> pairs_of_gradients(const Cases& cases) const {
     std::vector<std::pair<int, Candidate>> found;
+    const Cases order = quickest_first(cases);
     const std::vector<Variant> all = variants(gradient_mistakes());
     for (std::size_t i = 0; i < all.size(); ++i) {
       for (std::size_t j = i + 1; j < all.size(); ++j) {
@@ -477,7 +486,7 @@ class Namer {
         Candidate candidate;
         candidate.add(all[i]);
         candidate.add(all[j]);
-        const int score = explains_gradients(candidate.choices, cases, false);
+        const int score = explains_gradients(candidate.choices, order, false);
         if (score > 0) found.emplace_back(score, std::move(candidate));
       }
     }
