@@ -199,6 +199,24 @@ std::vector<std::pair<const char*, Function<T>>> unknown_values() {
                    xg::ones<T>(a.shape()), 0);
          return finished(m, where(sum(a, -1, true) == T(0), first, a));
        })},
+      {"the mask one key too far", made<T>([](const M& m) {
+         const X s = scaled_scores(m.q, m.k);
+         const X seen = mutants::first::as_numbers<T>(m.mask, s.shape());
+         const X moved = xg::concat<T>({slice(seen, 3, 1, xg::end), slice(seen, 3, 0, 1)}, 3);
+         return finished(m, masked_softmax(s, moved != T(0)));
+       })},
+      {"no mask for the last head", made<T>([](const M& m) {
+         const X s = scaled_scores(m.q, m.k);
+         const X seen = mutants::first::as_numbers<T>(m.mask, s.shape());
+         const X head = reshape(xg::arange<T>(0, static_cast<T>(m.H)), {1, -1, 1, 1});
+         const xg::Mask last = head == static_cast<T>(m.H - 1);
+         return finished(m, masked_softmax(s, (seen != T(0)) | last));
+       })},
+      {"hidden keys get a little weight", made<T>([](const M& m) {
+         const X a = right_weights(m);
+         const X seen = mutants::first::as_numbers<T>(m.mask, a.shape());
+         return finished(m, X(a + (T(1) - seen) * T(1e-3)));
+       })},
       {"scores clipped to 40", made<T>([](const M& m) {
          return finished(m, masked_softmax(clip(scaled_scores(m.q, m.k), -40, 40), m.mask));
        })},
