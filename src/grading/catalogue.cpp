@@ -695,7 +695,8 @@ const std::vector<Mistake>& gradient_mistakes() {
        "the gradient is averaged over the heads",
        kMerge,
        "Heads are joined, not averaged: each keeps its own gradient.",
-       {[](C c) { c.heads_averaged_gradient = true; }, [](C c) { c.heads_averaged_scale = true; }}},
+       {[](C c) { c.heads_averaged_gradient = true; }, [](C c) { c.heads_averaged_first = true; },
+        [](C c) { c.heads_averaged_scores = true; }, [](C c) { c.heads_averaged_weights = true; }}},
   };
   return all;
 }

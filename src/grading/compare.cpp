@@ -54,6 +54,13 @@ Difference compare_weights(const Values& got, const Values& want, double toleran
   return compare(got, want, tolerance, true);
 }
 
+bool same_gradient(const std::vector<double>& got, const std::vector<double>& want,
+                   double tolerance) {
+  const Values zeros{{want.size()}, std::vector<double>(want.size())};
+  const Values seen = got.empty() ? zeros : Values{{got.size()}, got};
+  return !compare(seen, {{want.size()}, want}, tolerance).differs;
+}
+
 std::string index_text(const Shape& shape, std::size_t at) {
   std::vector<std::size_t> index(shape.size());
   for (std::size_t i = shape.size(); i-- > 0;) {

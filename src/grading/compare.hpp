@@ -21,6 +21,9 @@ struct Difference {
 Difference compare(const Values& got, const Values& want, double tolerance);
 /// A weight that has to be 0 must be exactly that.
 Difference compare_weights(const Values& got, const Values& want, double tolerance);
+/// One gradient; absent counts as zero.
+bool same_gradient(const std::vector<double>& got, const std::vector<double>& want,
+                   double tolerance);
 
 std::string index_text(const Shape& shape, std::size_t at);
 std::string number_text(double x);

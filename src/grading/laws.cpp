@@ -16,6 +16,8 @@ using Numbers = std::vector<double>;
 
 /// Of cotangents: a power of two, so that products with it are exact.
 constexpr double kFactor = 1048576;
+/// A change of the inputs that float cannot hold.
+constexpr double kTiny = 1.0 / (1 << 30);
 
 Numbers identity(std::size_t D, double value = 1) {
   Numbers w(D * D);
@@ -442,7 +444,7 @@ bool dropped(const Values& got, const Values& want, double tolerance) {
   }
   if (by_sign) return false;
   return got.shape == want.shape &&
-         common_factor(got.data, want.data, 100 * tolerance, zeros) > 0.99 && zeros > 0;
+         common_factor(got.data, want.data, 100 * tolerance, zeros) > 1.01 && zeros > 0;
 }
 
 /// Whether each head's output is made of a part of its weights, scaled up.
@@ -461,12 +463,13 @@ bool weights_dropped(const Judged& one, const Runner& run, const Tolerances& t) 
     const Case only = with_full_mask(c, [&](auto, auto, auto, auto k) { return k == key; });
     parts.push_back(attend(only, {}, false).output.data);
   }
-  std::vector<double> factors;  // that the rows so far allow
+  std::vector<double> factors;       // that the rows so far allow
+  std::vector<Numbers> of_all_keys;  // of each row: the factors by which all its keys fit
   bool first = true;
-  bool scaled = false;
   for (std::size_t row = 0; row < n.B * n.Q; ++row) {
     for (std::size_t h = 0; h < n.H; ++h) {
       std::vector<double> here;
+      of_all_keys.emplace_back();
       const std::size_t at = row * n.D + h * d;
       for (std::size_t set = 1; set < std::size_t{1} << n.K; ++set) {
         Numbers u(d);
@@ -486,25 +489,31 @@ bool weights_dropped(const Judged& one, const Runner& run, const Tolerances& t) 
         for (std::size_t i = 0; i < d; ++i) {
           rest = std::max(rest, std::abs(seen.output.data[at + i] - factor * u[i]));
         }
-        if (factor > 1.01 && rest < 1000 * t.values) here.push_back(factor);
+        if (!(factor > 1.01) || rest > 10 * t.values) continue;
+        here.push_back(factor);
+        if (set + 1 == std::size_t{1} << n.K) of_all_keys.back().push_back(factor);
       }
       bool zero = true;
       for (std::size_t i = 0; i < d; ++i) zero = zero && seen.output.data[at + i] == 0;
       if (zero) continue;
-      scaled = true;
       if (first) factors = here;
       first = false;
       factors.erase(std::remove_if(factors.begin(), factors.end(),
                                    [&](double factor) {
                                      return std::none_of(here.begin(), here.end(), [&](double x) {
-                                       return std::abs(x - factor) < 1e4 * t.values;
+                                       return std::abs(x - factor) < 100 * t.values;
                                      });
                                    }),
                     factors.end());
       if (factors.empty()) return false;
     }
   }
-  return scaled;
+  // A factor alone drops nothing.
+  return std::any_of(factors.begin(), factors.end(), [&](double factor) {
+    return std::any_of(of_all_keys.begin(), of_all_keys.end(), [&](const Numbers& all) {
+      return all.empty() || std::abs(all[0] - factor) > 100 * t.values;
+    });
+  });
 }
 
 }  // namespace
@@ -639,108 +648,116 @@ bool fitted_fill(const std::vector<const Judged*>& masked, const Tolerances& t, 
   return false;
 }
 
-std::string law_of_gradients(const std::vector<const Judged*>& plain, const Runner& run,
-                             const Tolerances& t) {
-  const auto every = [&](const auto& law) {
-    for (const Judged* one : plain) {
-      for (std::size_t i = 0; i < kInputs; ++i) {
-        const Numbers& want = one->want.gradients[i];
-        if (!one->seen.returned() || want.empty() || one->graded.c.self) continue;
-        if (one->seen.gradients[i].size() != want.size() || !law(*one, i)) return false;
-      }
-    }
-    return true;
-  };
-  if (t.in_double && every([&](const Judged& one, std::size_t i) {
-        return !compare({{one.seen.gradients[i].size()}, one.seen.gradients[i]},
-                        {{one.want.gradients[i].size()}, one.want.gradients[i]}, 1e-5)
-                    .differs;
-      })) {
-    return "grad-in-float";
+bool loses_small_changes(const Judged& one, const Choices& choices, const Runner& run) {
+  const bool gradients = !one.graded.c.output_cotangent.empty();
+  Case c = one.graded.c;
+  for (Numbers& input : c.inputs) {
+    for (std::size_t i = 0; i < input.size(); ++i) input[i] += i % 3 == 0 ? kTiny : -kTiny;
   }
-  // Nothing is cut off where the cotangent is small enough.
-  const bool small = std::all_of(plain.begin(), plain.end(), [&](const Judged* one) {
-    Case c = one->graded.c;
-    for (double& g : c.output_cotangent) g /= kFactor;
-    for (double& g : c.weights_cotangent) g /= kFactor;
-    const Observed seen = run(c, Layout::contiguous);
-    for (std::size_t i = 0; i < kInputs; ++i) {
-      Values got{{seen.gradients[i].size()}, seen.gradients[i]};
-      for (double& g : got.data) g *= kFactor;
-      const Numbers& want = one->want.gradients[i];
-      if (!want.empty() && compare(got, {{want.size()}, want}, t.gradients).differs) return false;
+  const Observed seen = run(c, Layout::contiguous);
+  if (!one.seen.returned() || !seen.returned()) return false;
+  const Outcome before = attend(one.graded.c, choices, gradients);
+  const Outcome after = attend(c, choices, gradients);
+  const auto lost = [](const Numbers& got, const Numbers& changed, const Numbers& want,
+                       const Numbers& changed_want) {
+    if (got.size() != want.size() || changed.size() != want.size()) return false;
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      const double error = (changed[i] - got[i]) - (changed_want[i] - want[i]);
+      if (std::abs(error) > kTiny / 64) return true;
     }
-    return true;
-  });
-  if (small) return "grad-clipped";
-  // Each element is right or sits at a limit below it; or a whole gradient is shortened.
-  bool cut = false;
-  const bool elements = every([&](const Judged& one, std::size_t i) {
-    const Numbers& got = one.seen.gradients[i];
-    const Numbers& want = one.want.gradients[i];
-    double limit = 0;
-    for (double g : got) limit = std::max(limit, std::abs(g));
-    for (std::size_t j = 0; j < got.size(); ++j) {
-      const double scale = t.gradients * std::max(1.0, std::abs(want[j]));
-      if (std::abs(got[j] - want[j]) <= scale) continue;
-      if (std::abs(std::abs(got[j]) - limit) > scale || got[j] * want[j] < 0 ||
-          std::abs(want[j]) < limit) {
-        return false;
-      }
-      cut = true;
-    }
-    return true;
-  });
-  if (elements && cut) return "grad-clipped";
-  bool shortened = false;
-  std::vector<double> norms;
-  const bool whole = every([&](const Judged& one, std::size_t i) {
-    const Numbers& got = one.seen.gradients[i];
-    const Numbers& want = one.want.gradients[i];
-    double product = 0;
-    double square = 0;
-    double own = 0;
-    for (std::size_t j = 0; j < got.size(); ++j) {
-      product += got[j] * want[j];
-      square += want[j] * want[j];
-      own += got[j] * got[j];
-    }
-    if (square < 1e-20) return true;
-    const double factor = product / square;
-    if (factor <= 0 || factor > 1 + 1e-6) return false;
-    if (std::abs(own - factor * product) > 1e-6 * std::max(1.0, square)) return false;
-    if (factor < 1 - 1e-6) {
-      shortened = true;
-      norms.push_back(factor);
-    }
-    return true;
-  });
-  if (!whole || !shortened) return {};
-  const auto [least, most] = std::minmax_element(norms.begin(), norms.end());
-  return *most - *least > 1e-6 ? "grad-clipped" : "";
+    return false;
+  };
+  bool any =
+      lost(one.seen.output.data, seen.output.data, before.output.data, after.output.data) ||
+      lost(one.seen.weights.data, seen.weights.data, before.weights.data, after.weights.data);
+  for (std::size_t i = 0; gradients && i < kInputs; ++i) {
+    any = any ||
+          lost(one.seen.gradients[i], seen.gradients[i], before.gradients[i], after.gradients[i]);
+  }
+  return any;
 }
 
-std::string clipped_when_large(const std::vector<Judged>& gradients, const Runner& run,
-                               const Tolerances& t) {
-  Case c = gradients[1].graded.c;
-  for (double& g : c.output_cotangent) g *= kFactor;
-  for (double& g : c.weights_cotangent) g *= kFactor;
-  const Observed seen = run(c, Layout::contiguous);
-  if (!seen.returned()) return {};
-  for (std::size_t i = 0; i < kInputs; ++i) {
-    Numbers want = gradients[1].want.gradients[i];
-    for (double& g : want) g *= kFactor;
-    const Numbers& got = seen.gradients[i];
-    if (got.size() != want.size()) return {};
-    const Difference found = compare({c.shape(i), got}, {c.shape(i), want}, t.gradients);
-    if (!found.differs) continue;
-    double product = 0;
-    for (std::size_t j = 0; j < got.size(); ++j) product += got[j] * want[j];
-    if (product <= 0 || std::abs(got[found.at]) >= std::abs(want[found.at])) return {};
-    return "with a cotangent 2^20 times as large: d/d " + std::string(kInputNames[i]) + " " +
-           found.text;
+bool gradients_in_float(const std::vector<const Judged*>& plain, const Runner& run,
+                        const Tolerances& t) {
+  if (!t.in_double) return false;
+  for (const Judged* one : plain) {
+    if (!one->seen.returned()) return false;
+    for (std::size_t i = 0; i < kInputs; ++i) {
+      const Numbers& want = one->want.gradients[i];
+      if (!want.empty() && !same_gradient(one->seen.gradients[i], want, 1e-5)) return false;
+    }
   }
-  return {};
+  return loses_small_changes(*plain[1], {}, run);
+}
+
+std::string clipped(const std::vector<const Judged*>& plain, const Runner& run,
+                    const Tolerances& t) {
+  const auto with_factor = [&](const Judged& one, double factor) {
+    Case c = one.graded.c;
+    for (double& g : c.output_cotangent) g *= factor;
+    for (double& g : c.weights_cotangent) g *= factor;
+    return run(c, Layout::contiguous);
+  };
+  const auto right = [&](const Judged& one, const Observed& seen, std::size_t input,
+                         double factor) {
+    Numbers got = seen.gradients[input];
+    for (double& g : got) g /= factor;
+    return same_gradient(got, one.want.gradients[input], t.gradients);
+  };
+  const auto norm = [](const Numbers& x) {
+    double square = 0;
+    for (double g : x) square += g * g;
+    return std::sqrt(square);
+  };
+  std::string evidence;
+  for (const Judged* one : {plain[0], plain[1]}) {
+    const Observed large = with_factor(*one, kFactor);
+    if (!large.returned() || !large.gradient_error.empty()) return {};
+    std::vector<std::size_t> wrong;
+    for (std::size_t i = 0; i < kInputs; ++i) {
+      if (!right(*one, large, i, kFactor)) wrong.push_back(i);
+    }
+    if (wrong.empty()) continue;
+    const Observed small = with_factor(*one, 1 / kFactor);
+    const Observed larger = with_factor(*one, kFactor * kFactor);
+    for (std::size_t i = 0; i < kInputs; ++i) {
+      if (!right(*one, small, i, 1 / kFactor)) return {};
+    }
+    for (std::size_t i : wrong) {
+      const double here = norm(large.gradients[i]);
+      if (!(here > 0) || !(here < kFactor * norm(one->want.gradients[i])) ||
+          !(norm(larger.gradients[i]) <= 2 * here)) {
+        return {};
+      }
+      if (!evidence.empty()) continue;
+      evidence = one->graded.c.name +
+                 ": with a cotangent 2^-20 times as large every gradient is "
+                 "right; with one 2^20 times as large d/d " +
+                 kInputNames[i] + " has the norm " + number_text(here) + ", right is " +
+                 number_text(kFactor * norm(one->want.gradients[i])) +
+                 ", and with one 2^40 times as large it has the norm " +
+                 number_text(norm(larger.gradients[i]));
+    }
+  }
+  return evidence;
+}
+
+bool items_depend(const Judged& one, const Runner& run, const Tolerances& t) {
+  Case c = one.graded.c;
+  const std::size_t B = c.n.B;
+  for (std::size_t input : {0, 1, 2}) {
+    for (std::size_t i = 0; i < c.inputs[input].size() / B; ++i) c.inputs[input][i] += 1;
+  }
+  const Observed seen = run(c, Layout::contiguous);
+  if (!one.seen.returned() || !seen.returned() || seen.output.shape != one.seen.output.shape) {
+    return false;
+  }
+  const auto others = [B](const Values& x) {
+    const auto first = x.data.begin() + static_cast<std::ptrdiff_t>(x.data.size() / B);
+    return Values{{x.data.size() - x.data.size() / B}, {first, x.data.end()}};
+  };
+  return compare(others(seen.output), others(one.seen.output), t.values).differs ||
+         compare(others(seen.weights), others(one.seen.weights), t.values).differs;
 }
 
 }  // namespace xg::grading

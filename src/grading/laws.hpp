@@ -24,14 +24,19 @@ double fitted_epsilon(const std::vector<const Judged*>& plain, const Tolerances&
 /// Whether hidden scores hold a finite number whose weight shows; sets the choices.
 bool fitted_fill(const std::vector<const Judged*>& masked, const Tolerances& t, Choices& choices);
 
-/// "grad-clipped", "grad-in-float" or nothing.
-std::string law_of_gradients(const std::vector<const Judged*>& plain, const Runner& run,
-                             const Tolerances& t);
+/// Whether results lose what double holds: tiny changes of the inputs do not come through as the
+/// choices predict.
+bool loses_small_changes(const Judged& one, const Choices& choices, const Runner& run);
+/// Whether gradients are right to float's precision only, and lose small changes.
+bool gradients_in_float(const std::vector<const Judged*>& plain, const Runner& run,
+                        const Tolerances& t);
+/// How gradients that are right for a small cotangent stop growing for a large one, or nothing.
+std::string clipped(const std::vector<const Judged*>& plain, const Runner& run,
+                    const Tolerances& t);
+/// Whether an item's results change when another item does.
+bool items_depend(const Judged& one, const Runner& run, const Tolerances& t);
 /// Each item of an unmasked case, alone.
 std::vector<Case> items_of(const Case& c);
-/// How gradients of a large cotangent are cut off, or nothing.
-std::string clipped_when_large(const std::vector<Judged>& gradients, const Runner& run,
-                               const Tolerances& t);
 
 }  // namespace xg::grading
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <set>
 #include <utility>
 
 #include <xgrad/grading/compare.hpp>
 #include <xgrad/grading/laws.hpp>
+#include <xgrad/grading/measures.hpp>
 
 namespace xg::grading {
 namespace {
@@ -44,14 +44,6 @@ struct Candidate {
 bool same_values(const Observed& seen, const Outcome& predicted, double tolerance) {
   return !compare(seen.output, predicted.output, tolerance).differs &&
          !compare_weights(seen.weights, predicted.weights, tolerance).differs;
-}
-
-/// One gradient; absent counts as zero.
-bool same_gradient(const std::vector<double>& got, const std::vector<double>& want,
-                   double tolerance) {
-  const Values zeros{{want.size()}, std::vector<double>(want.size())};
-  const Values seen = got.empty() ? zeros : Values{{got.size()}, got};
-  return !compare(seen, {{want.size()}, want}, tolerance).differs;
 }
 
 Cases of_kind(const std::vector<Judged>& cases, std::initializer_list<Kind> kinds) {
@@ -107,11 +99,19 @@ std::vector<Candidate> single_values(const Candidate& base, const Cases& cases, 
   return best(found);
 }
 
+/// Wrong ones first, small ones of these: the first refutes nearly all pairs of mistakes.
+Cases quickest_first(Cases cases) {
+  const auto cost = [](const Judged* one) {
+    const Sizes& n = one->graded.c.n;
+    return std::make_pair(one->right || !one->seen.thrown.empty(), n.B * (n.Q + n.K) * n.D);
+  };
+  std::sort(cases.begin(), cases.end(),
+            [&](const Judged* a, const Judged* b) { return cost(a) < cost(b); });
+  return cases;
+}
+
 std::vector<Candidate> pairs_of_values(const Cases& cases, double tolerance) {
-  // The first wrong case refutes nearly all pairs.
-  Cases order = cases;
-  std::partition(order.begin(), order.end(),
-                 [](const Judged* one) { return !one->right && one->seen.thrown.empty(); });
+  const Cases order = quickest_first(cases);
   std::vector<std::pair<int, Candidate>> found;
   const std::vector<Variant> all = variants(forward_mistakes());
   // In both orders: the second may overwrite what the first chose.
@@ -161,6 +161,7 @@ class Namer {
       explained = name_hidden(contiguous);
     }
     if (explained) name_rest();
+    if (!all_right(plain) && named_.findings.empty()) note(measured_values(plain, t_));
     if (all_right(contiguous) && named_.findings.empty()) name_gradients();
     return std::move(named_);
   }
@@ -168,6 +169,10 @@ class Namer {
  private:
   void add(const std::string& id, const std::string& evidence) {
     named_.findings.push_back(finding(id, evidence));
+  }
+  void note(const std::string& measured) {
+    if (measured.empty()) return;
+    named_.notes.push_back("No known mistake explains what failed. Measured: " + measured + ".");
   }
   void add(const Candidate& candidate, const std::vector<std::string>& ids, bool gradients) {
     for (std::size_t i = 0; i < candidate.ids.size(); ++i) {
@@ -207,20 +212,21 @@ class Namer {
       add("softmax-epsilon", fitted);
       return true;
     }
-    if (t_.in_double && loosely_right(plain)) {
+    if (t_.in_double && loosely_right(plain) && loses_small_changes(*plain[1], {}, run_)) {
       add("computed-in-float", smallest(nullptr, nullptr, false));
       return false;
     }
     found = pairs_of_values(plain, t_.values);
     if (found.size() > 1) found = prefer(found, masked);
     if (settle(found, false)) return true;
-    if (right_item_by_item(plain)) {
+    if (right_item_by_item(plain) && items_depend(*plain[1], run_, t_)) {
       add("batch-mixed", smallest(nullptr, nullptr, false));
       return false;
     }
     if (t_.in_double) {
       found = single_values({}, plain, kLoose);
-      if (settle(found, false)) {
+      if (!found.empty() && loses_small_changes(*plain[1], found.front().choices, run_) &&
+          settle(found, false)) {
         add("computed-in-float", "the results agree with those of the mistake above to 1e-5 only");
         return true;
       }
@@ -301,33 +307,92 @@ class Namer {
     const Cases hidden = of_kind(values_, {Kind::hidden});
     if (all_right(hidden)) return true;
     const Cases masked_large = of_kind(values_, {Kind::large});
-    const bool weak = std::any_of(masked_large.begin(), masked_large.end(), [](const Judged* one) {
-      return one->graded.c.masked() && !one->right && one->seen.returned() &&
-             std::all_of(one->seen.weights.data.begin(), one->seen.weights.data.end(),
-                         [](double x) { return std::isfinite(x); });
-    });
-    if (weak) {
+    if (std::any_of(masked_large.begin(), masked_large.end(), hidden_keys_get_weight)) {
       add("mask-fill-weak", why(masked_large));
       return false;
     }
     if (settle(single_values({}, all, t_.values), false)) return true;
-    bool nan = false;
-    bool uniform = true;
-    for (const Judged* one : hidden) {
-      for (std::size_t i = 0; i < one->seen.weights.data.size(); ++i) {
-        const double x = one->seen.weights.data[i];
-        nan = nan || std::isnan(x);
-        uniform = uniform && x >= 0 && x <= 1;
-      }
-    }
-    if (nan) {
+    if (only_blind_rows(hidden, true)) {
       add("mask-fill-inf", why(hidden));
-    } else if (uniform) {
+    } else if (only_blind_rows(hidden, false)) {
       add("mask-fill-finite", why(hidden));
     } else {
       return false;
     }
     return true;
+  }
+
+  /// A hidden key that has weight where scores are large, and nothing overflows.
+  static bool hidden_keys_get_weight(const Judged* one) {
+    const std::vector<double>& got = one->seen.weights.data;
+    if (!one->graded.c.masked() || one->right || !one->seen.returned() ||
+        one->seen.weights.shape != one->want.weights.shape) {
+      return false;
+    }
+    bool weight = false;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      if (!std::isfinite(got[i])) return false;
+      weight =
+          weight || (got[i] > 0 && one->want.weights.data[i] == 0 && !visible(one->graded.c, i));
+    }
+    return weight;
+  }
+  /// Of the weight with this index.
+  static bool visible(const Case& c, std::size_t i) {
+    return c.visible(i / (c.n.K * c.n.Q * c.n.H), i / (c.n.K * c.n.Q) % c.n.H, i / c.n.K % c.n.Q,
+                     i % c.n.K);
+  }
+
+  /// Whether only rows that see no key are wrong: NaN, or with weights that sum to one.
+  bool only_blind_rows(const Cases& hidden, bool nan) const {
+    for (const Judged* one : hidden) {
+      const Case& c = one->graded.c;
+      if (!one->seen.returned() || one->seen.weights.shape != one->want.weights.shape ||
+          one->seen.output.shape != one->want.output.shape) {
+        return false;
+      }
+      std::vector<char> touched(c.n.B * c.n.Q);  // a query with a blind row
+      const std::vector<double>& got = one->seen.weights.data;
+      bool weights_right = true;
+      for (std::size_t row = 0; row < got.size() / c.n.K; ++row) {
+        double sum = 0;
+        bool blind = true;
+        bool right = true;
+        bool all_nan = true;
+        bool positive = true;
+        for (std::size_t i = row * c.n.K; i < (row + 1) * c.n.K; ++i) {
+          sum += got[i];
+          blind = blind && !visible(c, i);
+          right = right && std::abs(got[i] - one->want.weights.data[i]) <= t_.values;
+          all_nan = all_nan && std::isnan(got[i]);
+          positive = positive && got[i] > 0;
+        }
+        if (blind) touched[row / (c.n.H * c.n.Q) * c.n.Q + row % c.n.Q] = 1;
+        if (right) continue;
+        if (!blind || !(nan ? all_nan : positive && std::abs(sum - 1) < kVisible)) return false;
+        weights_right = false;
+      }
+      // The returned weights may be repaired, and the output not.
+      for (std::size_t i = 0; i < one->seen.output.data.size(); ++i) {
+        const double x = one->seen.output.data[i];
+        if (std::abs(x - one->want.output.data[i]) <= t_.values * 10) continue;
+        if (touched[i / c.n.D] == 0 || std::isnan(x) != nan) return false;
+        if (!nan && weights_right && !output_of_all_keys(*one)) return false;
+      }
+    }
+    return true;
+  }
+
+  /// Whether rows that see no key gave an output as if they saw all, equally or by their scores.
+  static bool output_of_all_keys(const Judged& one) {
+    Choices equal;
+    equal.hide = Hide::fill;
+    equal.fill = -1e30;
+    Choices added;
+    added.hide = Hide::fill_added;
+    added.fill = -1e9;
+    return !compare(one.seen.output, attend(one.graded.c, equal, false).output, kVisible).differs ||
+           !compare(one.seen.output, attend(one.graded.c, added, false).output, kVisible).differs;
   }
 
   /// Large scores and strides, where the rest is right or explained.
@@ -346,7 +411,7 @@ class Namer {
     if (overflow) add("softmax-no-max", why(of_kind(values_, {Kind::large})));
     if (!overflow && named_.findings.empty()) {
       for (const Judged* one : of_kind(values_, {Kind::large})) {
-        if (one->right || !one->seen.returned() || !one->graded.c.masked()) continue;
+        if (!hidden_keys_get_weight(one)) continue;
         add("mask-fill-weak", one->graded.c.name + ": " + one->why);
         break;
       }
@@ -413,6 +478,7 @@ class Namer {
 
   std::vector<Candidate> pairs_of_gradients(const Cases& cases) const {
     std::vector<std::pair<int, Candidate>> found;
+    const Cases order = quickest_first(cases);
     const std::vector<Variant> all = variants(gradient_mistakes());
     for (std::size_t i = 0; i < all.size(); ++i) {
       for (std::size_t j = i + 1; j < all.size(); ++j) {
@@ -420,7 +486,7 @@ class Namer {
         Candidate candidate;
         candidate.add(all[i]);
         candidate.add(all[j]);
-        const int score = explains_gradients(candidate.choices, cases, false);
+        const int score = explains_gradients(candidate.choices, order, false);
         if (score > 0) found.emplace_back(score, std::move(candidate));
       }
     }
@@ -438,17 +504,16 @@ class Namer {
     const Cases hidden = of_kind(gradients_, {Kind::hidden});
     if (!all_right(plain)) {
       if (settle(single_gradients(plain, false), true)) return;
-      if (name_missing(plain)) return;
+      const Multiples multiples = multiples_of_gradients(plain, t_);
+      if (name_multiples(multiples)) return;
       if (settle(single_gradients(plain, true), true)) return;
-      if (const std::string id = law_of_gradients(plain, run_, t_); !id.empty()) {
-        add(id, smallest(nullptr, nullptr, true));
+      if (name_clipped(plain)) return;
+      if (gradients_in_float(plain, run_, t_)) {
+        add("grad-in-float", smallest(nullptr, nullptr, true));
         return;
       }
-      if (only_self_wrong(plain)) {
-        add("grad-overwritten", why(plain));
-        return;
-      }
-      settle(pairs_of_gradients(plain), true);
+      if (name_overwritten(plain)) return;
+      if (!settle(pairs_of_gradients(plain), true)) note(multiples.text);
       return;
     }
     if (!all_right(masked)) {
@@ -463,46 +528,99 @@ class Namer {
                                                 [](double x) { return std::isnan(x); });
                            });
       });
-      add(nan ? "grad-fully-masked-nan" : "grad-fully-masked-uniform", why(hidden));
+      if (nan) {
+        add("grad-fully-masked-nan", why(hidden));
+      } else if (as_if_all_seen(hidden)) {
+        add("grad-fully-masked-uniform", why(hidden));
+      }
       return;
     }
-    if (const std::string evidence = clipped_when_large(gradients_, run_, t_); !evidence.empty()) {
-      add("grad-clipped", evidence);
-      return;
-    }
+    if (name_clipped(plain)) return;
     const Cases strided = of_kind(gradients_, {Kind::strided});
     if (!all_right(strided)) add("strides-ignored", why(strided));
   }
 
-  static bool only_self_wrong(const Cases& cases) {
-    return std::all_of(cases.begin(), cases.end(),
-                       [](const Judged* one) { return one->right != one->graded.c.self; });
+  bool name_clipped(const Cases& plain) {
+    const std::string evidence = clipped(plain, run_, t_);
+    if (!evidence.empty()) add("grad-clipped", evidence);
+    return !evidence.empty();
   }
 
-  /// Any of the seven gradients absent or zero, the others right.
-  bool name_missing(const Cases& cases) {
-    std::set<std::size_t> missing;
+  /// Where one variable is query, key and value: some of the three gradients are lost, and nothing
+  /// else is wrong.
+  bool name_overwritten(const Cases& cases) {
     for (const Judged* one : cases) {
-      if (!one->seen.gradient_error.empty()) return false;
-      for (std::size_t i = 0; i < kInputs; ++i) {
-        const std::vector<double>& want = one->want.gradients[i];
-        if (one->graded.c.self || want.empty() ||
-            same_gradient(one->seen.gradients[i], want, t_.gradients)) {
-          continue;
+      if (one->right) continue;
+      if (!one->graded.c.self || !one->seen.gradient_error.empty()) return false;
+      Case apart = one->graded.c;
+      apart.self = false;
+      const Outcome parts = attend(apart, {}, true);
+      bool lost = false;
+      for (std::size_t kept = 1; kept < 7 && !lost; ++kept) {
+        std::vector<double> sum(parts.gradients[0].size());
+        for (std::size_t part = 0; part < 3; ++part) {
+          if ((kept >> part & 1) == 0) continue;
+          for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += parts.gradients[part][i];
         }
-        if (!same_gradient(one->seen.gradients[i], std::vector<double>(want.size()),
-                           t_.gradients)) {
+        lost = same_gradient(one->seen.gradients[0], sum, t_.gradients);
+      }
+      for (std::size_t i = 3; i < kInputs; ++i) {
+        lost = lost && same_gradient(one->seen.gradients[i], one->want.gradients[i], t_.gradients);
+      }
+      if (!lost) return false;
+    }
+    add("grad-overwritten", why(cases));
+    return true;
+  }
+
+  /// Whether each gradient of a case without a visible key is zero or that of all keys seen, with
+  /// the weights of the scores or equal ones, for the cotangents of both results or of one.
+  static bool as_if_all_seen(const Cases& hidden) {
+    for (const Judged* one : hidden) {
+      if (one->graded.c.mask.size() != 1) continue;
+      if (!one->seen.gradient_error.empty()) return false;
+      std::vector<Outcome> possible;
+      Choices scores;
+      scores.hide = Hide::nowhere;
+      Choices equal;
+      equal.hide = Hide::fill;
+      equal.fill = -1e30;
+      for (const Choices& choices : {scores, equal}) {
+        Case c = one->graded.c;
+        possible.push_back(attend(c, choices, true));
+        std::fill(c.weights_cotangent.begin(), c.weights_cotangent.end(), 0);
+        possible.push_back(attend(c, choices, true));
+        c.weights_cotangent = one->graded.c.weights_cotangent;
+        std::fill(c.output_cotangent.begin(), c.output_cotangent.end(), 0);
+        possible.push_back(attend(c, choices, true));
+      }
+      for (std::size_t i = 0; i < kInputs; ++i) {
+        const std::vector<double>& got = one->seen.gradients[i];
+        if (same_gradient(got, one->want.gradients[i], kVisible)) continue;
+        if (std::none_of(possible.begin(), possible.end(), [&](const Outcome& all) {
+              return same_gradient(got, all.gradients[i], kVisible);
+            })) {
           return false;
         }
-        missing.insert(i);
       }
+      return !one->right;
     }
-    Candidate candidate;
-    for (std::size_t i : missing) {
-      candidate.add({&gradient_mistakes()[i], gradient_mistakes()[i].variants[0]});
+    return false;
+  }
+
+  /// Each of the seven gradients right, absent, or a multiple that has a name.
+  bool name_multiples(const Multiples& found) {
+    for (const std::string& id : found.ids) {
+      Choices alone;
+      const Choices* choices = nullptr;
+      for (std::size_t i = 0; i < kInputs; ++i) {
+        if (id != gradient_mistakes()[i].id) continue;
+        alone.missing[i] = true;
+        choices = &alone;
+      }
+      add(id, smallest(choices, choices, true) + "; " + found.text);
     }
-    add(candidate, candidate.ids, true);
-    return !missing.empty();
+    return !found.ids.empty();
   }
 
   bool hidden_keys_get_gradient(const Cases& cases) const {

@@ -552,8 +552,7 @@ class Call {
     Heads4 heads = split(times(seed, matrix(3), D, !o_.input_not_transposed[3]), B, n_.Q, D, H_,
                          Features::slices);
     if (o_.first_head_gradient) only_first(heads);
-    if (o_.heads_averaged_first) average(heads, false);
-    if (o_.heads_averaged_first_scale) average(heads, true);
+    if (o_.heads_averaged_first) average(heads);
 
     // heads = weights v
     Heads4 dv(B, H_, n_.K, d_);
@@ -580,10 +579,10 @@ class Call {
     }
 
     // weights = softmax(scale q k^T)
-    if (o_.heads_averaged_weights) average(dw, false);
+    if (o_.heads_averaged_weights) average(dw);
     if (o_.first_head_weights) only_first(dw);
     Heads4 ds = softmax_rule(weights, dw);
-    if (o_.heads_averaged_scores) average(ds, false);
+    if (o_.heads_averaged_scores) average(ds);
     double back = 1;
     for (int i = 0; i < o_.backward_scales; ++i) back *= scale;
     Heads4 dq(B, H_, n_.Q, d_);
@@ -605,8 +604,7 @@ class Call {
     std::array<Heads4*, 3> parts = {&dq, &dk, &dv};
     for (std::size_t part = 0; part < 3; ++part) {
       if (o_.first_head_projections) only_first(*parts[part]);
-      if (o_.heads_averaged_gradient) average(*parts[part], false);
-      if (o_.heads_averaged_scale) average(*parts[part], true);
+      if (o_.heads_averaged_gradient) average(*parts[part]);
       const Numbers g = merge(*parts[part], Features::slices);
       out.gradients[part] = times(g, matrix(part), D, !o_.input_not_transposed[part]);
       out.gradients[3 + part] = parameter(c_.inputs[part], g, part == 0 ? n_.Q : n_.K, part);
@@ -632,15 +630,14 @@ class Call {
     }
   }
 
-  static void average(Heads4& x, bool scale_only) {
+  static void average(Heads4& x) {
     for (std::size_t b = 0; b < x.B; ++b) {
       for (std::size_t n = 0; n < x.N; ++n) {
         for (std::size_t i = 0; i < x.d; ++i) {
           double sum = 0;
           for (std::size_t h = 0; h < x.H; ++h) sum += x.at(b, h, n, i);
           for (std::size_t h = 0; h < x.H; ++h) {
-            double& g = x.at(b, h, n, i);
-            g = (scale_only ? g : sum) / static_cast<double>(x.H);
+            x.at(b, h, n, i) = sum / static_cast<double>(x.H);
           }
         }
       }

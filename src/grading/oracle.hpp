@@ -163,9 +163,7 @@ struct Choices {
   bool first_head_gradient = false;      // of the heads' output
   bool first_head_projections = false;   // of q, k and v
   bool heads_averaged_gradient = false;  // of q, k and v
-  bool heads_averaged_scale = false;     // divided by H
   bool heads_averaged_first = false;     // of the heads' output
-  bool heads_averaged_first_scale = false;
   bool heads_averaged_scores = false;
   bool heads_averaged_weights = false;
   bool first_head_weights = false;  // the gradient through the weights
