@@ -76,6 +76,7 @@ class SoftmaxBackward final : public Primitive<T> {
     const Array<T>& y = in[1];
     Array<T> out{Extents(y.shape())};
     const std::int64_t n = y.extent(axis_);
+    if (n == 0) return out;
     if (dense(g, axis_) && dense(y, axis_) && dense(out, axis_)) {
       for_each_line<3>(y.shape(), {out.strides(), g.strides(), y.strides()}, axis_, [&](auto at) {
         kernels<T>().softmax_backward(g.data() + at[1], y.data() + at[2], out.data() + at[0], n);
