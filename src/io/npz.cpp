@@ -122,6 +122,7 @@ std::map<std::string, NpyArray> read(const char* op, const std::string& path) {
 
 void check_names(const std::vector<NpzItem>& arrays) {
   const char* op = "save_npz";
+  constexpr std::size_t kMostBytes = 0xffff - kSuffix.size();  // the archive counts in 16 bits
   if (arrays.empty()) fail<ArgumentError>(op, "nothing to save", "no array", "at least one");
   std::set<std::string> names;
   for (const NpzItem& item : arrays) {
@@ -130,6 +131,10 @@ void check_names(const std::vector<NpzItem>& arrays) {
         !detail::is_utf8(name)) {
       fail<ArgumentError>(op, "unusable name", "'" + detail::printable(name) + "'",
                           "UTF-8 without slashes, not empty");
+    }
+    if (name.size() > kMostBytes) {
+      fail<ArgumentError>(op, "name too long", text(name.size()) + " bytes",
+                          "at most " + text(kMostBytes));
     }
     if (!names.insert(name).second) {
       fail<ArgumentError>(op, "two arrays of one name", "'" + name + "' twice",

@@ -32,8 +32,8 @@ class XGRAD_API NpzItem {
 /// float is saved as float32, double as float64, a Mask as bool, whatever the strides are. The same
 /// arrays give the same bytes. The file appears whole or, on an error, not at all: an existing one
 /// then stays as it was. Throws ArgumentError if there is no array or a name is empty, twice there,
-/// not UTF-8 or holds a slash; GraphError or MaskError for an undefined array; FileError if the
-/// file cannot be written.
+/// not UTF-8, longer than 65531 bytes or holds a slash; GraphError or MaskError for an undefined
+/// array; FileError if the file cannot be written.
 XGRAD_API void save_npz(const std::string& path, const std::vector<NpzItem>& arrays);
 
 template <class T>

@@ -224,7 +224,7 @@ class ScaledDotProductAttention final : public Primitive<T> {
     Array<T> output(memory, memory.data(), Dims{B, H, Q, Dv}.values(),
                     Dims{Q * H * Dv, Dv, H * Dv, 1}.values());
     const std::int64_t items = (Q + kItemQueries - 1) / kItemQueries;
-    const std::int64_t work = std::min(Q, kItemQueries) * K * (q.extent(3) + Dv);
+    const double work = products(std::min(Q, kItemQueries), K, q.extent(3) + Dv);
     in_parallel(B * H * items, work, [&](std::int64_t i) {
       const std::int64_t query = i % items * kItemQueries;
       forward_item(in, i / items / H, i / items % H, query, std::min(kItemQueries, Q - query),
@@ -250,8 +250,11 @@ class ScaledDotProductAttention final : public Primitive<T> {
     }
     const Array<T>& q = array(name(), held[0]);
     const std::int64_t H = q.extent(1);
-    const std::int64_t work = 2 * q.extent(2) * p.shape(1)[2] * (q.extent(3) + p.shape(2)[3]);
-    in_parallel(q.extent(0) * H, work,
+    const double work = 2 * products(q.extent(2), p.shape(1)[2], q.extent(3) + p.shape(2)[3]);
+    // Of arrays without elements there can be more heads than could ever be walked through.
+    const bool empty = std::all_of(std::begin(gradients), std::end(gradients),
+                                   [](const auto& g) { return !g.has_values() || g.size() == 0; });
+    in_parallel(empty ? 0 : q.extent(0) * H, work,
                 [&](std::int64_t i) { backward_head(held, i / H, i % H, gradients); });
     for (std::size_t i = 0; i < 3; ++i) {
       if (p.needs(i)) p.give(i, from_array(std::move(gradients[i])));
@@ -259,11 +262,15 @@ class ScaledDotProductAttention final : public Primitive<T> {
   }
 
  private:
+  /// Of arrays without elements or of broadcast ones, more than an integer can count.
+  static double products(std::int64_t queries, std::int64_t keys, std::int64_t features) {
+    return static_cast<double>(queries) * static_cast<double>(keys) * static_cast<double>(features);
+  }
+
   /// f(i) for each item, each of so many multiply-adds.
   template <class F>
-  static void in_parallel(std::int64_t items, std::int64_t work, F f) {
-    const auto least = static_cast<std::int64_t>(
-        kLeastRange / static_cast<double>(std::max<std::int64_t>(work, 1)));
+  static void in_parallel(std::int64_t items, double work, F f) {
+    const auto least = static_cast<std::int64_t>(kLeastRange / std::max(work, 1.0));
     parallel_ranges(items, least + 1, 1, [&](std::int64_t i, std::int64_t end) {
       for (; i < end; ++i) f(i);
     });
@@ -487,7 +494,7 @@ Variable<T> scaled_dot_product_attention(const Variable<T>& q, const Variable<T>
                                          const AttentionOptions& options) {
   detail::count_call(detail::Called::attention_kernel);
   detail::check_attention(detail::kOp, q, k, v, mask);
-  if (options.scale.has_value() && !std::isfinite(*options.scale)) {
+  if (options.scale.has_value() && !std::isfinite(static_cast<T>(*options.scale))) {
     detail::fail<ArgumentError>(detail::kOp, "scale is not finite", std::to_string(*options.scale),
                                 "a finite number");
   }

@@ -39,6 +39,7 @@ class Cumsum final : public Primitive<T> {
   Array<T> forward(const Inputs<T>& in) const override {
     const Array<T>& x = in[0];
     Array<T> out = in.reuse(0);
+    if (x.extent(axis_) == 0) return out;
     for_each_line_in_parallel<2>(x.shape(), {out.strides(), x.strides()}, axis_, [&](auto at) {
       cumsum_line(x.data() + at[1], x.stride(axis_), out.data() + at[0], out.stride(axis_),
                   x.extent(axis_), T(0));

@@ -129,6 +129,10 @@ std::pair<std::int64_t, std::int64_t> extent_and_stride(const Array<T>& x, std::
 template <class T>
 void multiply(T alpha, const Array<T>& a, bool transpose_a, const Array<T>& b, bool transpose_b,
               Array<T>& out) {
+  if (a.size() == 0 || b.size() == 0) {
+    std::fill_n(out.data(), out.size(), T(0));
+    return;
+  }
   Product<T> p{last_matrix(a.data(), a.shape(), a.strides()),
                last_matrix(b.data(), b.shape(), b.strides()),
                last_matrix(out.data(), out.shape(), out.strides())};
@@ -158,8 +162,8 @@ void multiply(T alpha, const Array<T>& a, bool transpose_a, const Array<T>& b, b
   if (p.work() >= kLeastForBlasThreads) guard.emplace();
   if (extents.empty()) return multiply_in_parts(alpha, p, false);
   const LoopNest<3> nest(extents, {strides_c, strides_a, strides_b});
-  if (summed || nest.empty()) std::fill_n(out.data(), out.size(), T(0));
-  if (!nest.empty()) multiply_each(alpha, p, nest, summed);
+  if (summed) std::fill_n(out.data(), out.size(), T(0));
+  multiply_each(alpha, p, nest, summed);
 }
 
 }  // namespace

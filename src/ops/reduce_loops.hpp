@@ -70,14 +70,13 @@ class Folder {
   const Fold<T>& fold_;
 };
 
-/// out[k] = the fold of x and centres[k] over the reduced axes, or `identity` if there is nothing
-/// to fold. `kept` is the shape of x with 1 along the reduced axes; `out` holds its elements
-/// row-major, and k counts them.
+/// out[k] = the fold of x, which has elements, and centres[k] over the reduced axes. `kept` is the
+/// shape of x with 1 along the reduced axes; `out` holds its elements row-major, and k counts them.
 template <class T>
 class Reducer {
  public:
-  Reducer(const Array<T>& x, const Extents& kept, T identity, const Fold<T>& fold, const T* centres)
-      : identity_(identity), fold_(fold), centres_(centres) {
+  Reducer(const Array<T>& x, const Extents& kept, const Fold<T>& fold, const T* centres)
+      : fold_(fold), centres_(centres) {
     const Extents out_strides = contiguous_strides(kept);
     for (std::size_t i = 0; i < x.dim(); ++i) {
       if (x.extent(i) == 1) continue;
@@ -89,7 +88,6 @@ class Reducer {
     }
     merge(reduced_);
     merge(outer_);
-    for (const Axis& axis : reduced_) empty_ |= axis.extent == 0;
     // Where x is denser along a kept axis, whole rows of results are combined at once.
     if (outer_.count > 0 && reduced_.count > 0) {
       const Axis& row = outer_.axis[outer_.count - 1];
@@ -111,8 +109,6 @@ class Reducer {
   struct AxisList {
     std::size_t count = 0;
     Axis axis[kMostLoopAxes];
-    const Axis* begin() const { return axis; }
-    const Axis* end() const { return axis + count; }
   };
   static constexpr std::int64_t kRow = Folder<T>::kWidest;
   static std::int64_t magnitude(std::int64_t s) { return s < 0 ? -s : s; }
@@ -154,9 +150,7 @@ class Reducer {
       const T* from = x + first * row_.stride;
       const std::int64_t to = k + first * row_.out_stride;
       T sums[kRow];
-      if (empty_) {
-        std::fill_n(sums, width, identity_);
-      } else if (width == 1) {
+      if (width == 1) {
         sums[0] = one(from, centres_ == nullptr ? T(0) : centres_[to], 0, extent(0));
       } else {
         T centres[kRow] = {};
@@ -198,19 +192,22 @@ class Reducer {
     fold_.combine(sums, other, width);
   }
 
-  T identity_;
   Folder<T> fold_;
   const T* centres_;  // null: all 0
   AxisList reduced_;
   AxisList outer_;
   Axis row_;  // extent 1 unless rows of results are combined at once
-  bool empty_ = false;
 };
 
+/// As Reducer says, or `identity` if there is nothing to fold.
 template <class T>
 void reduce(Array<T>& out, const Array<T>& x, const Extents& kept, T identity, const Fold<T>& fold,
             const T* centres = nullptr) {
-  Reducer<T>(x, kept, identity, fold, centres).run(x.data(), out.data());
+  if (x.size() == 0) {
+    std::fill_n(out.data(), out.size(), identity);
+    return;
+  }
+  Reducer<T>(x, kept, fold, centres).run(x.data(), out.data());
 }
 
 }  // namespace xg::detail

@@ -77,6 +77,7 @@ class SoftmaxBackward final : public Primitive<T> {
     const bool in_lines = dense(g, axis_) && dense(y, axis_);
     Array<T> out = in_lines ? in.reuse(0) : Array<T>(Extents(y.shape()));
     const std::int64_t n = y.extent(axis_);
+    if (n == 0) return out;
     if (in_lines && dense(out, axis_)) {
       for_each_line_in_parallel<3>(y.shape(), {out.strides(), g.strides(), y.strides()}, axis_,
                                    [&](auto at) {

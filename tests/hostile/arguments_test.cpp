@@ -93,6 +93,41 @@ TEST_CASE_TEMPLATE("memory that no machine has", T, float, double) {
                 });
 }
 
+// Else a loop over the other extents would outlast any session.
+TEST_CASE_TEMPLATE("arrays without elements take no time, whatever their other extents are", T,
+                   float, double) {
+  using V = Variable<T>;
+  constexpr std::int64_t many = std::int64_t{1} << 50;
+  const std::vector<std::function<V(const V&)>> functions = {
+      [](const V& x) { return xg::softmax(x); },
+      [](const V& x) { return xg::softmax(x, 1); },
+      [](const V& x) { return xg::masked_softmax(x, Mask{true}); },
+      [](const V& x) { return xg::cumsum(x, 0); },
+      [](const V& x) { return xg::cumsum(x, 1); },
+      [](const V& x) { return xg::cumsum(x, 2); },
+      [](const V& x) { return xg::sum(x); },
+      [](const V& x) { return xg::var(x); },
+      [](const V& x) { return xg::logsumexp(x); },
+      [](const V& x) { return xg::matmul(x, xg::swapaxes(x, 1, 2)); },
+      [](const V& x) {
+        return xg::matmul(x, xg::ones<T>({x.shape()[2], 3}));
+      },
+      [](const V& x) { return xg::einsum("bij->bj", {x}); },
+  };
+  for (const xg::Dims& shape : {xg::Dims{many, 0, 2}, {many, 2, 0}, {2, 0, many}, {0, 2, many}}) {
+    for (std::size_t i = 0; i < functions.size(); ++i) {
+      CAPTURE(i);
+      const V x = xg::zeros<T>(shape).set_requires_grad();
+      try {
+        const V y = functions[i](x);
+        CHECK(xg::grad(xg::sum(y), x)[0].size() == 0);
+      } catch (const xg::AllocationError&) {
+        // A result that does have elements, too many.
+      }
+    }
+  }
+}
+
 TEST_CASE_TEMPLATE("axes, indices and steps at the ends of their type", T, float, double) {
   using V = Variable<T>;
   const V x({{1, 2, 3}, {4, 5, 6}});

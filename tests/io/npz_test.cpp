@@ -264,6 +264,8 @@ TEST_CASE("what cannot be saved is refused before anything is written") {
                                   std::string("a\0b", 3), std::string("\xFF")}) {
     CHECK_ERROR(xg::ArgumentError, "save_npz", xg::save_npz(path, {{name, matrix}}));
   }
+  CHECK_ERROR(xg::ArgumentError, "save_npz",
+              xg::save_npz(path, {{std::string(65532, 'x'), matrix}}));
   CHECK_ERROR(xg::ArgumentError, "save_npz", xg::save_npz(path, {{"x", matrix}, {"x", matrix}}));
   CHECK_ERROR(xg::ArgumentError, "save_npz", xg::save_npz(path, std::vector<xg::NpzItem>{}));
   CHECK_ERROR(xg::GraphError, "save_npz", xg::save_npz(path, {{"x", Variable<double>()}}));

@@ -108,6 +108,18 @@ TEST_CASE_TEMPLATE("nothing to attend to or with gives zeros", T, float, double)
   }
 }
 
+TEST_CASE_TEMPLATE("nothing at all takes no time, whatever the other extents are", T, float,
+                   double) {
+  constexpr std::int64_t many = std::int64_t{1} << 40;
+  for (const Sizes& s : {Sizes{1, many, 0, 0, 4, 4}, Sizes{0, 1, 512, many, 1 << 17, 1 << 17}}) {
+    const Inputs<T> x{xg::zeros<T>({s.B, s.H, s.Q, s.d}).set_requires_grad(),
+                      xg::zeros<T>({s.B, s.H, s.K, s.d}).set_requires_grad(),
+                      xg::zeros<T>({s.B, s.H, s.K, s.Dv}).set_requires_grad()};
+    const auto y = xg::scaled_dot_product_attention(x[0], x[1], x[2]);
+    for (const auto& g : xg::grad(sum(y), x)) CHECK(g.size() == 0);
+  }
+}
+
 TEST_CASE_TEMPLATE("a mask of any broadcastable shape acts as in the composed form", T, float,
                    double) {
   for (const Sizes& s : {Sizes{2, 2, 3, 5, 4, 3}, Sizes{2, 2, 150, 300, 4, 3}}) {
@@ -510,6 +522,9 @@ TEST_CASE("S26: what does not fit is refused") {
     CHECK_ERROR(xg::ArgumentError, op,
                 xg::scaled_dot_product_attention(q, k, k, {}, {false, scale}));
   }
+  const auto single = xg::ones<float>({1, 1, 2, 2});
+  CHECK_ERROR(xg::ArgumentError, op,
+              xg::scaled_dot_product_attention(single, single, single, {}, {false, 1e300}));
   const auto x = xg::ones<double>({2, 3, 4});
   const auto w = xg::ones<double>({4, 4});
   CHECK_ERROR(xg::ArgumentError, "multi_head_attention_output",
