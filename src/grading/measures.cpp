@@ -185,7 +185,7 @@ Multiples multiples_of_gradients(const std::vector<const Judged*>& plain, const 
                       " times in what comes from the weights",
                   input);
       } else if (a != kRight) {
-        known.add(times + " times what is right", input);
+        known.add(a == kZero ? "zero or absent" : times + " times what is right", input);
       }
     } else {
       explained = false;
