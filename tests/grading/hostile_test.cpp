@@ -20,6 +20,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
 struct Graded {
   int status;
   double seconds;
@@ -81,7 +87,8 @@ TEST_CASE("a submission that ends the process gets a report") {
 TEST_CASE("a submission that takes too much gets a report") {
   expect_report("hangs", "did not end within 5 s");
   expect_report("allocates", "more than 1 GiB");
-  expect_report("allocates_too_much", "threw: ");
+  // AddressSanitizer's `new` ends the process instead.
+  if (!kSanitized) expect_report("allocates_too_much", "threw: ");
   expect_report("prints_forever", "did not end within 5 s");
 }
 
@@ -114,6 +121,8 @@ TEST_CASE("printing megabytes or leaving a thread behind does not hide a right a
   INFO(prints.text);
   CHECK(prints.status == 0);
   CHECK(prints.text.find("bytes, of which these are the first 4096") != std::string::npos);
+  // It leaves one at each call: too many beside a grader that a sanitizer slows down.
+  if (kSanitized) return;
   const Graded thread = grade(std::string(XGRAD_HOSTILE) + "/thread_left_running.cpp");
   INFO(thread.text);
   CHECK(thread.status == 0);
