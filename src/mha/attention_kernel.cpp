@@ -43,7 +43,7 @@ Attention<T> attend(const Variable<T>& q, const Variable<T>& k, const Variable<T
   // [B,H,Q,K] x [B,H,K,Dv] -> [B,H,Q,Dv], laid out as [B,Q,H,Dv], so that merging the heads is
   // free.
   Variable<T> output = scaled_matmul(weights, v, 1.0, Dims{0, 2, 1, 3}.values());
-  return {std::move(output), std::move(weights)};
+  return {zero_blind_queries(mask, std::move(output)), std::move(weights)};
 }
 
 template Attention<float> attend(const Variable<float>&, const Variable<float>&,

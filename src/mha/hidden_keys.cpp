@@ -65,6 +65,25 @@ void zero_hidden_keys(const Mask& mask, bool causal, Variable<T>& key, Variable<
   value = where(seen, value, 0);
 }
 
+template <class T>
+Variable<T> zero_blind_queries(const Mask& mask, Variable<T> output) {
+  if (!mask.defined()) return output;
+  const Array<bool>& visible = array("mask", mask);
+  Extents shape = visible.dim() == 0 ? Extents(1, 1) : visible.shape();
+  const std::int64_t keys = shape.back();
+  shape.back() = 1;
+  Array<bool> sees(std::move(shape));
+  bool all = true;
+  for (std::int64_t i = 0; i < sees.size(); ++i) {
+    const bool* row = visible.data() + i * keys;
+    sees.data()[i] = std::find(row, row + keys, true) != row + keys;
+    all &= sees.data()[i];
+  }
+  return all ? output : where(mask_from_array(std::move(sees)), std::move(output), 0);
+}
+
+template Variable<float> zero_blind_queries(const Mask&, Variable<float>);
+template Variable<double> zero_blind_queries(const Mask&, Variable<double>);
 template void zero_hidden_keys(const Mask&, bool, Variable<float>&, Variable<float>&);
 template void zero_hidden_keys(const Mask&, bool, Variable<double>&, Variable<double>&);
 

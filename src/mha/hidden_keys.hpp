@@ -22,6 +22,11 @@ void check_attention(const char* op, const Variable<T>& q, const Variable<T>& k,
 template <class T>
 void zero_hidden_keys(const Mask& mask, bool causal, Variable<T>& key, Variable<T>& value);
 
+/// Writes zeros over the output [B,H,Q,Dv] of queries that see no key: a value that only others see
+/// may be NaN or inf, and 0 weight times that would be NaN.
+template <class T>
+Variable<T> zero_blind_queries(const Mask& mask, Variable<T> output);
+
 /// attention_kernel on operands that are already checked and cut.
 template <class T>
 Attention<T> attend(const Variable<T>& q, const Variable<T>& k, const Variable<T>& v,

@@ -116,11 +116,13 @@ struct LoopNest {
   }
 };
 
+// Of a simple loop, for one thread.
+constexpr std::int64_t kLeastElements = std::int64_t{1} << 15;
+
 /// Calls f(part) for parts that cover the nest, on several threads if it is large. `weight` is the
 /// work at one position, in elements of a simple loop.
 template <std::size_t N, class F>
 void in_parts(const LoopNest<N>& nest, std::int64_t weight, F f) {
-  constexpr std::int64_t kLeastElements = std::int64_t{1} << 15;
   const std::int64_t positions = nest.positions();
   if (positions * weight < 2 * kLeastElements) return f(nest);
   std::size_t axis = 0;  // the longest, the innermost only if it is alone
@@ -295,6 +297,12 @@ enum class Constants : bool { spelled_out, taken };
 /// not all of them are.
 template <class Out, class Row, class... In>
 void map_rows(Array<Out>& out, Constants constants, Row row, const Array<In>&... in) {
+  if (out.contiguous() && ((in.shape() == out.shape() && in.contiguous()) && ...)) {
+    parallel_ranges(out.size(), kLeastElements, 64, [&](std::int64_t begin, std::int64_t end) {
+      row(out.data() + begin, end - begin, Operand<In>{in.data() + begin, false}...);
+    });
+    return;
+  }
   const LoopNest<1 + sizeof...(In)> nest(
       out.shape(), {out.strides(), broadcast_strides(in.shape(), in.strides(), out.shape())...});
   in_parts(nest, 1, [&](const auto& part) {

@@ -150,6 +150,21 @@ TEST_CASE_TEMPLATE("S20: a fully masked query gives zeros everywhere", T, float,
   for (const V* x : {&q, &k, &v}) CHECK_CLOSE(x->grad(), x->detach() * 0, exactly);
 }
 
+TEST_CASE_TEMPLATE("S20: a fully masked query gives zeros whatever values the others see", T, float,
+                   double) {
+  using V = Variable<T>;
+  const V q = xg::randn<T>({1, 2, 2, 3}, 1).set_requires_grad();
+  const V k = xg::randn<T>({1, 2, 4, 3}, 2).set_requires_grad();
+  V v = xg::where(xg::Mask({{true}, {false}, {true}, {true}}), xg::randn<T>({1, 2, 4, 3}, 3),
+                  kNan<T>);
+  v.set_requires_grad();
+  const auto [output, weights] = xg::attention_kernel(q, k, v, Mask({{false}, {true}}));
+  CHECK_CLOSE(xg::slice(output, 2, 0, 1), xg::zeros<T>({1, 2, 1, 3}), exactly);
+  CHECK(std::isnan(output.at({0, 0, 1, 0})));
+  const V by_query = xg::grad(xg::sum(output) + xg::sum(weights), q)[0];
+  CHECK_CLOSE(xg::slice(by_query, 2, 0, 1), xg::zeros<T>({1, 2, 1, 3}), exactly);
+}
+
 TEST_CASE_TEMPLATE("S21: the branch not taken gets gradient exactly 0", T, float, double) {
   using V = Variable<T>;
   const auto gradient = [](const V& x, const V& y) {
