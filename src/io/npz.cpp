@@ -31,6 +31,10 @@ struct Close {
 using Member = std::unique_ptr<zip_file_t, Close>;
 
 Archive open(const char* op, const std::string& path, int flags) {
+  if (path.find('\0') != std::string::npos) {
+    fail<FileError>(op, "cannot open " + detail::printable(path), "a path that holds a zero byte",
+                    "the path of a file");
+  }
   int code = 0;
   Archive archive(zip_open(path.c_str(), flags, &code));
   if (archive == nullptr) {

@@ -272,6 +272,9 @@ TEST_CASE("what cannot be saved is refused before anything is written") {
   CHECK_ERROR(xg::MaskError, "save_npz", xg::save_npz(path, {{"x", Mask()}}));
   CHECK_ERROR(xg::FileError, "save_npz", xg::save_npz(folder / "missing/x.npz", {{"x", matrix}}));
   CHECK_ERROR(xg::FileError, "save_npz", xg::save_npz(folder / "", {{"x", matrix}}));
+  const std::string cut = path + std::string("\0.npz", 5);
+  CHECK_ERROR(xg::FileError, "save_npz", xg::save_npz(cut, {{"x", matrix}}));
+  CHECK_ERROR(xg::FileError, "load_npz", xg::load_npz<double>(cut));
   CHECK(folder.files() == 0);
 }
 
