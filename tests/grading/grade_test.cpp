@@ -120,6 +120,22 @@ TEST_CASE("the library's own functions are recognised, also where a gradient flo
   CHECK(own.mistakes().empty());
   CHECK(contains(own.to_string(), "it calls the library's own attention"));
   CHECK_FALSE(xg::grade_attention_kernel<float>(xg::attention_kernel<float>).passed());
+  // The fused forms give no weights; these are someone's who wrote half of it.
+  const auto fused = xg::grade<double>([](const V& query, const V& key, const V& value,
+                                          const V& w_q, const V& w_k, const V& w_v, const V& w_o,
+                                          std::int64_t num_heads, const xg::Mask& mask) {
+    const V output =
+        xg::multi_head_attention_output(query, key, value, w_q, w_k, w_v, w_o, num_heads, mask);
+    return xg::Attention<double>{
+        output, right<double>(query, key, value, w_q, w_k, w_v, w_o, num_heads, mask).weights};
+  });
+  CHECK_FALSE(fused.passed());
+  CHECK(contains(fused.to_string(), "it calls the library's own attention"));
+  CHECK_FALSE(xg::grade_attention_kernel<double>([](const V& q, const V& k, const V& v,
+                                                    const xg::Mask& mask) {
+                return xg::Attention<double>{xg::scaled_dot_product_attention(q, k, v, mask),
+                                             kernel(q, k, v, mask, -1).weights};
+              }).passed());
   CHECK(xg::grade_attention_kernel<double>([](const V& q, const V& k, const V& v,
                                               const xg::Mask& mask) {
           return kernel(q, k, v, mask, -1);
