@@ -203,6 +203,7 @@ class Call {
     if (!lengths && !square) return false;
     const bool confused = o_.value_not_transposed || o_.query_from_query || o_.key_from_key;
     if (gradients && confused && !square) return false;
+    if (gradients && (K_ != n_.K || H_ != n_.H)) return false;  // no way back is written for these
     if (!c_.masked()) return true;
     if (o_.keys != Keys::all && K_ != n_.K) return false;
     if (H_ != n_.H) return false;

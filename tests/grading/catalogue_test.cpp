@@ -43,6 +43,9 @@ class Oracle final : public xg::Op<double> {
     const auto cut = both.begin() + static_cast<std::ptrdiff_t>(result_.output.data.size());
     c.output_cotangent.assign(both.begin(), cut);
     c.weights_cotangent.assign(cut, both.end());
+    // What a mistake returns can be smaller than what is right, which the way back expects.
+    c.output_cotangent.resize(c.n.B * c.n.Q * c.n.D);
+    c.weights_cotangent.resize(c.n.B * c.n.H * c.n.Q * c.n.K);
     const Outcome outcome = attend(c, choices_, true);
     std::vector<V> gradients;
     for (std::size_t i = 0; i < kInputs; ++i) {
