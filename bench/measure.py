@@ -26,6 +26,7 @@ QUICK_FILTERS = {
     "attention": r"/step/float/.*/(1,2,3,4,2|2,16,16,64,4|4,128,128,256,8)/",
     "nodes": r"node|chain",
     "elementwise": r"^(add|exp|sum|softmax|layer_norm)/float/(10000|1000000)",
+    "products": r"(16,16,16|64,64,64)/float",
 }
 
 
@@ -177,6 +178,7 @@ def main():
         "nodes": run_benchmark(build, "nodes", quick, rounds),
         "attention": run_benchmark(build, "attention", quick, rounds),
         "elementwise": run_benchmark(build, "elementwise", quick, rounds),
+        "products": run_benchmark(build, "products", quick, rounds),
         "pytorch": run_pytorch(build, rounds),
         "peak_memory": run_peak_memory(build),
         "headers": run_headers(quick),
