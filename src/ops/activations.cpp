@@ -31,9 +31,7 @@ class Relu final : public Stateless<T> {
  public:
   const char* name() const noexcept override { return "relu"; }
   Needs needs() const noexcept override { return Needs::output(); }
-  Array<T> forward(const Inputs<T>& in) const override {
-    return unary(in, kernels<T>().relu);
-  }
+  Array<T> forward(const Inputs<T>& in) const override { return unary(in, kernels<T>().relu); }
   void backward(Pullback<T>& p) const override {
     p.give(0, where(p.output() <= 0, 0, p.take_grad()));
   }

@@ -54,9 +54,7 @@ class Neg final : public Stateless<T> {
  public:
   const char* name() const noexcept override { return "neg"; }
   Needs needs() const noexcept override { return Needs::nothing(); }
-  Array<T> forward(const Inputs<T>& in) const override {
-    return unary(in, kernels<T>().neg);
-  }
+  Array<T> forward(const Inputs<T>& in) const override { return unary(in, kernels<T>().neg); }
   void backward(Pullback<T>& p) const override { p.give(0, neg(p.take_grad())); }
 };
 

@@ -13,9 +13,7 @@ class Exp final : public Stateless<T> {
  public:
   const char* name() const noexcept override { return "exp"; }
   Needs needs() const noexcept override { return Needs::output(); }
-  Array<T> forward(const Inputs<T>& in) const override {
-    return unary(in, kernels<T>().exp);
-  }
+  Array<T> forward(const Inputs<T>& in) const override { return unary(in, kernels<T>().exp); }
   void backward(Pullback<T>& p) const override { p.give(0, chain(p.take_grad(), p.output())); }
 };
 
@@ -33,9 +31,7 @@ class Sqrt final : public Stateless<T> {
  public:
   const char* name() const noexcept override { return "sqrt"; }
   Needs needs() const noexcept override { return Needs::output(); }
-  Array<T> forward(const Inputs<T>& in) const override {
-    return unary(in, kernels<T>().sqrt);
-  }
+  Array<T> forward(const Inputs<T>& in) const override { return unary(in, kernels<T>().sqrt); }
   void backward(Pullback<T>& p) const override {
     p.give(0, chain(p.take_grad(), 0.5 / p.output()));
   }

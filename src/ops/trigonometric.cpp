@@ -34,9 +34,7 @@ class Tanh final : public Stateless<T> {
  public:
   const char* name() const noexcept override { return "tanh"; }
   Needs needs() const noexcept override { return Needs::output(); }
-  Array<T> forward(const Inputs<T>& in) const override {
-    return unary(in, kernels<T>().tanh);
-  }
+  Array<T> forward(const Inputs<T>& in) const override { return unary(in, kernels<T>().tanh); }
   void backward(Pullback<T>& p) const override {
     p.give(0, chain(p.take_grad(), 1 - square(p.output())));
   }

@@ -267,10 +267,7 @@ std::vector<Case<T>> operations() {
       {"attention_kernel", [=](L x) { return attention(x).weights; }, {qkv[0], qkv[1], qkv[2]}},
       {"attention_kernel", [=](L x) { return both(attention(x)); }, qkv},
       {"scaled_dot_product_attention",
-       [](L x) {
-         return xg::scaled_dot_product_attention(x[0], x[1], x[2], {}, {true});
-       },
-       qkv},
+       [](L x) { return xg::scaled_dot_product_attention(x[0], x[1], x[2], {}, {true}); }, qkv},
       {"multi_head_attention_output",
        [=](L x) {
          return xg::multi_head_attention_output(x[0], x[1], x[2], x[3], x[4], x[5], x[6], 2, hides);
