@@ -563,6 +563,17 @@ std::string law_of_values(const std::vector<const Judged*>& plain, const Runner&
   return {};
 }
 
+/// Do these choices give the values that were seen in every one of the cases?
+bool explains(const Choices& choices, const std::vector<const Judged*>& cases,
+              const Tolerances& t) {
+  return std::all_of(cases.begin(), cases.end(), [&](const Judged* one) {
+    const Outcome predicted = attend(one->graded.c, choices, false);
+    return one->seen.returned() &&
+           !compare(one->seen.weights, predicted.weights, t.values).differs &&
+           !compare(one->seen.output, predicted.output, t.values).differs;
+  });
+}
+
 double fitted_epsilon(const std::vector<const Judged*>& plain, const Tolerances& t,
                       Choices& choices) {
   const Judged& cross = *plain[1];
@@ -595,13 +606,7 @@ double fitted_epsilon(const std::vector<const Judged*>& plain, const Tolerances&
     Choices fitted;
     fitted.epsilon = epsilon;
     fitted.subtract_maximum = subtract;
-    const bool all = std::all_of(plain.begin(), plain.end(), [&](const Judged* one) {
-      const Outcome predicted = attend(one->graded.c, fitted, false);
-      return one->seen.returned() &&
-             !compare(one->seen.weights, predicted.weights, t.values).differs &&
-             !compare(one->seen.output, predicted.output, t.values).differs;
-    });
-    if (all) {
+    if (explains(fitted, plain, t)) {
       choices = fitted;
       return epsilon;
     }
@@ -631,13 +636,7 @@ bool fitted_fill(const std::vector<const Judged*>& masked, const Tolerances& t, 
           fitted.fill = std::round(fitted.fill);
         }
         if (fitted.fill > -5) continue;
-        const bool all = std::all_of(masked.begin(), masked.end(), [&](const Judged* one) {
-          const Outcome predicted = attend(one->graded.c, fitted, false);
-          return one->seen.returned() &&
-                 !compare(one->seen.weights, predicted.weights, t.values).differs &&
-                 !compare(one->seen.output, predicted.output, t.values).differs;
-        });
-        if (all) {
+        if (explains(fitted, masked, t)) {
           choices = fitted;
           return true;
         }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <sstream>
+#include <string_view>
+#include <utility>
 
 #include <xgrad/display/html.hpp>
 #include <xgrad/report/attention.hpp>
@@ -19,6 +21,19 @@ constexpr const char* kUnexplained =
     "want.";
 
 constexpr std::size_t kShownChecks = 3;
+
+/// How many checks of a level passed, of how many.
+std::pair<std::size_t, std::size_t> passed_of(const std::vector<GradeCheck>& checks,
+                                              std::string_view level) {
+  std::size_t right = 0;
+  std::size_t all = 0;
+  for (const GradeCheck& check : checks) {
+    if (check.level != level) continue;
+    ++all;
+    right += check.passed ? 1 : 0;
+  }
+  return {right, all};
+}
 
 }  // namespace
 
@@ -49,13 +64,7 @@ std::string GradeReport::to_string() const {
   for (const std::string& note : notes) out << "\n  " << note << "\n";
   bool after_passed = false;
   for (const char* level : {"T0", "T1", "T2", "T3"}) {
-    std::size_t all = 0;
-    std::size_t right = 0;
-    for (const GradeCheck& check : checks) {
-      if (check.level != level) continue;
-      ++all;
-      right += check.passed ? 1 : 0;
-    }
+    const auto [right, all] = passed_of(checks, level);
     if (all == 0) continue;
     out << (right == all && after_passed ? "" : "\n") << "  " << level << "  " << right << " of "
         << all << " passed\n";
@@ -88,13 +97,7 @@ std::string GradeReport::to_html() const {
   page.title = title;
   page.lead = passed() ? "Every check passed." : "Not right yet. What is known stands below.";
   for (const char* level : {"T0", "T1", "T2", "T3"}) {
-    std::size_t all = 0;
-    std::size_t right = 0;
-    for (const GradeCheck& check : checks) {
-      if (check.level != level) continue;
-      ++all;
-      right += check.passed ? 1 : 0;
-    }
+    const auto [right, all] = passed_of(checks, level);
     if (all == 0) continue;
     page.tiles.push_back({level, std::to_string(right) + " of " + std::to_string(all), "passed",
                           right == all ? report::Tile::Tone::good : report::Tile::Tone::bad});
