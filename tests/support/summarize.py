@@ -44,7 +44,7 @@ def count_meson(log):
 
 
 def count_step(folder, name, succeeded):
-    logs = list(folder.glob(f"*/meson-logs/{name}.json"))
+    logs = list(folder.glob(f"*/meson-logs/{name}*.json"))
     if not logs:
         return count((folder / f"{name}.log").read_text(errors="replace"), succeeded)
     passed, failed = map(sum, zip(*map(count_meson, logs)))
