@@ -25,7 +25,8 @@ class Folder {
     if (step == 1) return fold_.line(x, n, centre);
     if (n > kBuffer) {
       const std::int64_t half = n / 2;
-      return combine(line(x, step, half, centre), line(x + half * step, step, n - half, centre));
+      const T first = line(x, step, half, centre);
+      return combine(first, line(x + half * step, step, n - half, centre));
     }
     T dense[kBuffer];
     dense[0] = x[0];  // n > 0, which the compiler does not know
@@ -145,20 +146,23 @@ class Reducer {
       }
       return;
     }
+    if (row_.extent == 1) {
+      out[k] = one(x, centres_ == nullptr ? T(0) : centres_[k], 0, extent(0));
+    } else {
+      visit_row(x, out, k);
+    }
+  }
+
+  void visit_row(const T* x, T* out, std::int64_t k) const {
     for (std::int64_t first = 0; first < row_.extent; first += kRow) {
       const std::int64_t width = std::min(kRow, row_.extent - first);
-      const T* from = x + first * row_.stride;
       const std::int64_t to = k + first * row_.out_stride;
       T sums[kRow];
-      if (width == 1) {
-        sums[0] = one(from, centres_ == nullptr ? T(0) : centres_[to], 0, extent(0));
-      } else {
-        T centres[kRow] = {};
-        for (std::int64_t i = 0; centres_ != nullptr && i < width; ++i) {
-          centres[i] = centres_[to + i * row_.out_stride];
-        }
-        rows(from, centres, width, 0, extent(0), sums);
+      T centres[kRow] = {};
+      for (std::int64_t i = 0; centres_ != nullptr && i < width; ++i) {
+        centres[i] = centres_[to + i * row_.out_stride];
       }
+      rows(x + first * row_.stride, centres, width, 0, extent(0), sums);
       for (std::int64_t i = 0; i < width; ++i) out[to + i * row_.out_stride] = sums[i];
     }
   }
@@ -175,8 +179,8 @@ class Reducer {
     if (innermost(level)) return fold_.line(x, stride(level), n, centre);
     if (n == 1) return one(x, centre, level + 1, extent(level + 1));
     const std::int64_t half = n / 2;
-    return fold_.combine(one(x, centre, level, half),
-                         one(x + half * stride(level), centre, level, n - half));
+    const T first = one(x, centre, level, half);
+    return fold_.combine(first, one(x + half * stride(level), centre, level, n - half));
   }
 
   void rows(const T* x, const T* centres, std::int64_t width, std::size_t level, std::int64_t n,

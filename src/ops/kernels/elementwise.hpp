@@ -217,17 +217,35 @@ inline T pick(bool mask, T a, T b) {
   return mask ? a : b;
 }
 
+/// One instruction; NaN where b is.
+template <class T>
+inline Batch<T> larger(Batch<T> a, Batch<T> b) {
+  return xsimd::max(a, b);
+}
+template <class T>
+inline T larger(T a, T b) {
+  return a > b ? a : b;
+}
+template <class T>
+inline Batch<T> smaller(Batch<T> a, Batch<T> b) {
+  return xsimd::min(a, b);
+}
+template <class T>
+inline T smaller(T a, T b) {
+  return a < b ? a : b;
+}
+
 /// NaN wins, whatever the order. (xsimd's != is false for NaN in AVX.)
 struct Maximum {
   template <class V>
   V operator()(V a, V b) const {
-    return pick(a > b, a, pick(a == a, b, a));
+    return pick(a == a, larger(a, b), a);
   }
 };
 struct Minimum {
   template <class V>
   V operator()(V a, V b) const {
-    return pick(a < b, a, pick(a == a, b, a));
+    return pick(a == a, smaller(a, b), a);
   }
 };
 
