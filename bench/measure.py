@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import statistics
 import subprocess
@@ -102,12 +103,11 @@ def compile_seconds(headers):
     with tempfile.TemporaryDirectory() as folder:
         source = pathlib.Path(folder, "program.cpp")
         source.write_text("".join(f"#include <{h}>\n" for h in headers) + "int main() {}\n")
-        before = os.times()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(["c++", "-std=c++17", f"-I{ROOT}/include", "-c", source, "-o", os.devnull],
                        check=True, env=NO_CCACHE)
-        after = os.times()
-    return (after.children_user + after.children_system -
-            before.children_user - before.children_system)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def run_headers(quick):
