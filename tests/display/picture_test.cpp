@@ -243,6 +243,7 @@ TEST_CASE("a gradcheck report tells its verdict and every wrong derivative") {
   CHECK(has(bad.html, "\u2717 failed"));
   CHECK(has(bad.html, "argument 0, index (0,)"));
   CHECK(has(bad.html, "argument 0, index (1,)"));
+  CHECK(has(bad.html, "<div style=\"padding-left:2ch;text-indent:-2ch\">[gradcheck] wrong"));
   CHECK(bad.text == report.to_string());
   CHECK(mime_bundle_repr(report)["text/plain"] == bad.text);
 }
