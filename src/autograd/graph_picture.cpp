@@ -219,6 +219,7 @@ constexpr const char* kFolded = ", fillcolor=\"#E9E3FB\", color=\"#7A5CD0\", per
 constexpr const char* kLeaf = ", fillcolor=\"#DFF5E3\", color=\"#3A9D5D\", shape=box";
 constexpr const char* kConstant =
     ", fillcolor=\"#EEEEEE\", color=\"#8C8C8C\", style=\"rounded,filled,dashed\"";
+constexpr const char* kTitle = ", shape=none, style=\"\", fontcolor=\"#808080\"";
 
 template <class T>
 std::string dot_label(const Box<T>& box) {
@@ -284,10 +285,12 @@ std::string dot_of(const Node<T>* root, const Extents& shape, Fold fold) {
   }
   std::size_t cluster = 0;
   for (const auto& group : groups) {
-    out += "  subgraph cluster_" + text(cluster++) + " {\n  label=<" + kGroupName +
-           ">; labeljust=l; style=\"rounded,filled\"; "
-           "fillcolor=\"#80808018\"; color=\"#80808080\";\n" +
-           group.second + "  }\n";
+    const std::string id = text(cluster++);
+    out += "  subgraph cluster_" + id +
+           " {\n  label=\"\"; style=\"rounded,filled\"; "
+           "fillcolor=\"#80808018\"; color=\"#80808080\";\n";
+    // Arrows go around a node, and across a cluster's label.
+    out += dot_node("title" + id, kGroupName, kTitle) + group.second + "  }\n";
   }
   return out + edges + "}\n";
 }

@@ -102,7 +102,7 @@ Maps gather(const Array<T>& weights, const std::vector<std::string>& queries,
   }
   for (std::int64_t m = 0; m < maps; ++m) {
     Map map;
-    map.title = "head " + text(m % heads);
+    if (maps > 1) map.title = "head " + text(m % heads);
     if (items > 1) map.title = "item " + text(m / heads) + ", " + map.title;
     map.weights.assign(out.rows.size() * out.columns.size(),
                        -std::numeric_limits<double>::infinity());
@@ -174,13 +174,15 @@ class MapDrawing {
         size_(few_ ? 12 : 10),
         turned_(double(longest(maps.columns)) * letter() > cell_width_ - 2),
         left_(double(longest(maps.rows)) * letter() + 10),
-        top_(22 + (turned_ ? double(longest(maps.columns)) * letter() + 6 : 20)) {}
+        top_((maps.maps.size() > 1 ? 22 : 0) +
+             (turned_ ? double(longest(maps.columns)) * letter() + 6 : 20)) {}
 
   double width() const { return left_ + cell_width_ * double(maps_.columns.size()) + 2; }
   double height() const { return top_ + cell_height_ * double(maps_.rows.size()) + 2; }
 
   std::string draw(const Map& map) const {
-    std::string out = svg_text({left_, 14, map.title, "start", 13});
+    std::string out;
+    if (!map.title.empty()) out += svg_text({left_, 14, map.title, "start", 13});
     for (std::size_t c = 0; c < maps_.columns.size(); ++c) {
       const double x = left_ + cell_width_ * (double(c) + 0.5);
       const std::string& label = maps_.columns[c];

@@ -134,6 +134,7 @@ TEST_CASE("the operations of one multi_head_attention share a frame") {
   CHECK(count(dot, "label=<multi_head_attention>") == 2);
   const std::size_t frame_end = dot.find("  }\n");
   const std::string frame = dot.substr(dot.find("subgraph"), frame_end - dot.find("subgraph"));
+  CHECK(count(frame, "title0 [label=<multi_head_attention>") == 1);  // no arrow crosses a node
   CHECK(count(frame, "<b>masked_softmax</b>") == 1);
   CHECK(count(frame, "<b>w_q</b>") == 0);
   CHECK(count(graph_dot(exp(leaf({1}, "x"))), "subgraph") == 0);

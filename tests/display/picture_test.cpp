@@ -243,6 +243,7 @@ TEST_CASE("a gradcheck report tells its verdict and every wrong derivative") {
   CHECK(has(bad.html, "\u2717 failed"));
   CHECK(has(bad.html, "argument 0, index (0,)"));
   CHECK(has(bad.html, "argument 0, index (1,)"));
+  CHECK(has(bad.html, "<div style=\"padding-left:2ch;text-indent:-2ch\">[gradcheck] wrong"));
   CHECK(bad.text == report.to_string());
   CHECK(mime_bundle_repr(report)["text/plain"] == bad.text);
 }
@@ -273,6 +274,7 @@ TEST_CASE("heads draws a map for each head with the labels of queries and keys")
 TEST_CASE("heads takes one head, several, and a batch, in any layout") {
   CHECK(heads(xg::slice(kWeights, 0, 0, 1)).svg ==
         heads(squeeze(xg::slice(kWeights, 0, 0, 1))).svg);
+  CHECK_FALSE(has(heads(xg::slice(kWeights, 0, 0, 1)).svg, ">head 0<"));
   const Variable<double> batch = xg::stack({kWeights, 1.0 - kWeights});
   CHECK(
       has(heads(batch).text, "item 1, head 0     0     1     2\n0               0.25  0.75  1.00"));

@@ -110,7 +110,7 @@ TEST_CASE("a report's picture has its verdict and its lines, and changes no styl
   CHECK(bundle["text/plain"] == picture(bad).text);
   CHECK(bundle["text/html"] == picture(bad).html);
   CHECK(contains(bundle["text/html"], "\u2717 failed"));
-  CHECK(contains(bundle["text/html"], "[softmax-over-queries]\n    where     weights = softmax"));
+  CHECK(contains(bundle["text/html"], "[softmax-over-queries]\n</div><div>    where     weights"));
   CHECK_FALSE(contains(bundle["text/html"], "<style"));
 }
 

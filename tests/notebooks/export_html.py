@@ -6,6 +6,7 @@ that somebody saves is complete.
 
 import argparse
 import html
+import itertools
 import json
 import pathlib
 import re
@@ -19,6 +20,7 @@ import pygments.lexers
 
 HERE = pathlib.Path(__file__).resolve().parent
 PICTURES = ["text/html", "image/svg+xml"]  # the best first
+THIN_SPACE = '<mspace width="0.17em" />'
 FORMULA = re.compile(r"(```.*?```|`[^`\n]+`)|\$\$(.+?)\$\$|\$([^$\n]+(?:\n[^$\n]+)*?)\$", re.DOTALL)
 
 
@@ -37,18 +39,31 @@ def mathml(formula, display):
     text = latex2mathml.converter.convert(formula, display=display)
     if re.search(r"<m\w+>(&<|\\)", text):
         sys.exit(f"cannot convert {formula}")
-    # What the converter gets wrong for browsers: infinity is no operator, a minus after an operator
-    # is a sign, and the letters of a name are one word.
-    text = text.replace("<mo>&#x0221E;</mo>", "<mi>&#x0221E;</mi>")
+    # What the converter gets wrong for browsers: infinity, the curly d and max are no operators, a
+    # minus after one is a sign, bars open and close in turn, and the letters of a name are one word.
+    text = re.sub(r"<mo>(&#x0221E;|&#x02202;|max|min)</mo>", r"<mi>\1</mi>", text)
+    bar = r"<mo[^>]*>(&#x0007C;|&#x02016;)</mo>"
+    if len(re.findall(bar, text)) % 2 == 0:
+        forms = itertools.cycle(["prefix", "postfix"])
+        text = re.sub(bar, lambda bar: f'<mo form="{next(forms)}" stretchy="false">{bar[1]}</mo>', text)
     text = re.sub(r"(<mo[^>]*>(?!&#x0007C;|&#x00029;)[^<]*</mo>)<mo>(?=&#x02212;)",
                   r'\1<mo form="prefix">', text)
-    return re.sub(r'(?:<mi mathvariant="normal">\w</mi>){2,}',
+    text = re.sub(r'(?:<mi mathvariant="normal">\w</mi>){2,}',
                   lambda name: f"<mi>{re.sub('<.*?>', '', name[0])}</mi>", text)
+    # A function's name stands off what is before it and an argument without brackets.
+    name = r"<mi>(?:ln|log|exp|sin|cos|sinh|cosh|tanh)</mi>"
+    name = rf"(?:<msup>{name}<mn>\d</mn></msup>|(?<!<msup>){name})"
+    text = re.sub(rf"(</m(?:i|n|sub|sup|subsup)>)({name})", rf"\1{THIN_SPACE}\2", text)
+    return re.sub(rf"({name})(?=<m(?:i|n|sub|sup|subsup)>(?!<mo))", rf"\1{THIN_SPACE}", text)
 
 
 class Renderer(mistune.HTMLRenderer):
     def block_code(self, code, info=None):
         return f"{highlighted(code)}\n" if info == "cpp" else super().block_code(code, info)
+
+    def codespan(self, text):
+        kept = ' class="short"' if len(text) <= 14 else ""  # a shape does not break after a comma
+        return f"<code{kept}>{mistune.escape(text)}</code>"
 
     def link(self, text, url, title=None):
         return super().link(text, re.sub(r"^([\w-]+)\.ipynb$", r"\1.html", url), title)
@@ -89,7 +104,10 @@ def page(path):
             title = source.splitlines()[0].lstrip("# ") if source.startswith("# ") else title
             body.append(f'<div class="prose">\n{text_cell(source)}</div>')
             continue
-        body.append(f'<div class="code">{highlighted(source)}</div>')
+        code = f'<div class="code">{highlighted(source)}</div>'
+        if cell["metadata"].get("jupyter", {}).get("source_hidden"):
+            code = f"<details>\n<summary>Code</summary>\n{code}\n</details>"
+        body.append(code)
         outputs = [output(one) for one in cell["outputs"]]
         if outputs:
             body.append('<div class="output">\n' + "\n".join(outputs) + "\n</div>")
