@@ -2,29 +2,12 @@
 
 #include <xgrad/ops/kernels/implementation.hpp>
 
-/// f over the lanes of a vector, pair by pair, without a loop.
-template <std::int64_t N, class T, class F>
-inline T fold_lanes(const T* lanes, F f) {
-  if constexpr (N == 1) {
-    return *lanes;
-  } else {
-    return f(fold_lanes<N / 2>(lanes, f), fold_lanes<N / 2>(lanes + N / 2, f));
+struct Larger {
+  template <class V>
+  V operator()(V a, V b) const {
+    return larger(a, b);
   }
-}
-
-template <class T>
-inline T largest_lane(Batch<T> x) {
-  alignas(64) T lanes[kWidth<T>];
-  x.store_aligned(lanes);
-  return fold_lanes<kWidth<T>>(lanes, [](T a, T b) { return a > b ? a : b; });
-}
-
-template <class T>
-inline T total_of_lanes(Batch<T> x) {
-  alignas(64) T lanes[kWidth<T>];
-  x.store_aligned(lanes);
-  return fold_lanes<kWidth<T>>(lanes, [](T a, T b) { return a + b; });
-}
+};
 
 /// e^x of a score's distance x <= 0 from the largest one. A result that is not a normal number, and
 /// is lost beside the largest one's 1, is 0: many processors take long for the others.
@@ -73,7 +56,7 @@ void softmax_step_kernel(T* scores, std::int64_t rows, std::int64_t n, T* most, 
       largest = xsimd::max(largest, load(scores + i, count, -kInfinity<T>));
     });
     const T old = most[row];
-    const T most_here = largest_lane(largest);
+    const T most_here = combine_lanes<T, Larger>(largest);
     const T next = most_here > old ? most_here : old;
     most[row] = next;
     if (next == kInfinity<T> || next == -kInfinity<T>) {
@@ -88,10 +71,10 @@ void softmax_step_kernel(T* scores, std::int64_t rows, std::int64_t n, T* most, 
     });
     T factor = old == next ? T(1) : T(0);
     if (old != next && old != -kInfinity<T>) {
-      factor = largest_lane(weight(Batch<T>(old - next)));
+      factor = combine_lanes<T, Larger>(weight(Batch<T>(old - next)));
     }
     correction[row] = factor;
-    sum[row] = sum[row] * factor + total_of_lanes(total);
+    sum[row] = sum[row] * factor + combine_lanes<T, Sums>(total);
   }
 }
 
@@ -126,7 +109,7 @@ void score_gradient_kernel(const T* weights, T* g, std::int64_t rows, std::int64
         total += xsimd::select(w == zero, zero, w * load(g + i, count, T(0)));
       });
     }
-    const Batch<T> mean(whole ? total_of_lanes(total) : dot[row]);
+    const Batch<T> mean(whole ? combine_lanes<T, Sums>(total) : dot[row]);
     for_each_vector<T>(n, [&](std::int64_t i, std::int64_t count) {
       const Batch<T> w = load(weights + i, count, T(0));
       const Batch<T> d = w * (load(g + i, count, T(0)) - mean);
@@ -196,7 +179,7 @@ void dot_rows_kernel(const T* a, std::int64_t a_stride, const T* b, std::int64_t
     for_each_vector<T>(n, [&](std::int64_t i, std::int64_t count) {
       total += load(a + i, count, T(0)) * load(b + i, count, T(0));
     });
-    dot[row] = total_of_lanes(total);
+    dot[row] = combine_lanes<T, Sums>(total);
   }
 }
 
