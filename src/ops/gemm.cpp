@@ -110,9 +110,13 @@ bool small_gemm(T alpha, const MatrixView<const T>& a, const MatrixView<const T>
   alignas(64) T rows[kMostCopied];
   if (b.col_stride != 1 && b.cols > 1) {
     if (b.rows * b.cols > kMostCopied) return false;
-    for (std::int64_t j = 0; j < b.cols; ++j) {
-      const T* column = b.data + j * b.col_stride;
-      for (std::int64_t k = 0; k < b.rows; ++k) rows[k * b.cols + j] = column[k * b.row_stride];
+    if (b.row_stride == 1) {
+      kernels<T>().transpose(b.data, b.col_stride, b.cols, b.rows, rows, b.cols);
+    } else {
+      for (std::int64_t j = 0; j < b.cols; ++j) {
+        const T* column = b.data + j * b.col_stride;
+        for (std::int64_t k = 0; k < b.rows; ++k) rows[k * b.cols + j] = column[k * b.row_stride];
+      }
     }
     product.b = rows;
     product.b_row = b.cols;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include <xgrad/autograd/array.hpp>
@@ -274,6 +275,11 @@ class DenseRows {
   void gather(const A* x, std::size_t k, std::int64_t height, std::int64_t width,
               Buffer<A>& buffer) const {
     if (dense_[k]) return;
+    if constexpr (std::is_floating_point_v<A>) {
+      if (across_[k] == 1) {
+        return kernels<A>().transpose(x, step_[k], width, height, buffer.elements, kLength);
+      }
+    }
     for (std::int64_t i = 0; i < width; ++i) {
       for (std::int64_t j = 0; j < height; ++j) {
         buffer.elements[j * kLength + i] = x[i * step_[k] + j * across_[k]];

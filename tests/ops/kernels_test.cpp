@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -413,6 +414,29 @@ TEST_CASE_TEMPLATE("folds of lines and of rows on every instruction set", T, flo
         std::vector<T> with_nan(x.begin(), x.begin() + 70);
         with_nan[place] = nan;
         REQUIRE(std::isnan(fold.line(with_nan.data(), 70, T(1))));
+      }
+    }
+  }
+}
+
+TEST_CASE_TEMPLATE("transpose of any size on every instruction set", T, float, double) {
+  for (const auto& table : tables<T>()) {
+    CAPTURE(table.name);
+    for (const std::int64_t rows : {1, 3, 8, 16, 33}) {
+      for (const std::int64_t cols : {1, 4, 15, 16, 40}) {
+        CAPTURE(rows);
+        CAPTURE(cols);
+        const std::int64_t x_row = cols + 3;
+        const std::int64_t y_row = rows + 2;
+        std::vector<T> x(rows * x_row);
+        std::iota(x.begin(), x.end(), T(1));
+        std::vector<T> want(cols * y_row, T(-1));
+        std::vector<T> y = want;
+        for (std::int64_t i = 0; i < rows; ++i) {
+          for (std::int64_t j = 0; j < cols; ++j) want[j * y_row + i] = x[i * x_row + j];
+        }
+        table.kernels->transpose(x.data(), x_row, rows, cols, y.data(), y_row);
+        CHECK(y == want);
       }
     }
   }

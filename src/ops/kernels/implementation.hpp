@@ -12,6 +12,8 @@
 
 #include <xgrad/ops/kernels/product.hpp>
 
+#include <xgrad/ops/kernels/transpose.hpp>
+
 #include <xgrad/ops/kernels/softmax.hpp>
 
 #include <xgrad/ops/kernels/layer_norm.hpp>
@@ -60,6 +62,7 @@ constexpr Kernels<T> table() {
   t.log_softmax = log_softmax_kernel<T>;
   t.softmax_backward = softmax_backward_kernel<T>;
   t.product = product_kernel<T>;
+  t.transpose = transpose_kernel<T>;
   t.layer_norm = layer_norm_kernel<T>;
   t.layer_norm_backward = layer_norm_backward_kernel<T>;
   t.layer_norm_weight_gradient = layer_norm_weight_gradient_kernel<T>;

@@ -72,6 +72,9 @@ struct Kernels {
   /// dx[i] = y[i] (g[i] - sum_k g[k] y[k]), and exactly 0 where y[i] is 0.
   void (*softmax_backward)(const T* g, const T* y, T* dx, std::int64_t n);
   void (*product)(const BlockProduct<T>& product);
+  /// y[j,i] = x[i,j]; the columns of both are one element apart.
+  void (*transpose)(const T* x, std::int64_t x_row, std::int64_t rows, std::int64_t cols, T* y,
+                    std::int64_t y_row);
   /// y[i] = (x[i] - mean) / sqrt(var + eps) weight[i] + bias[i], n > 0; both may be null.
   void (*layer_norm)(const T* x, const T* weight, const T* bias, T* y, std::int64_t n, T eps);
   /// Its gradient by x for the cotangent g; the weight may be null.

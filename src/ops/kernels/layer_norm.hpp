@@ -26,10 +26,10 @@ void layer_norm_kernel(const T* x, const T* weight, const T* bias, T* y, std::in
     return;
   }
   for_each_vector<T>(n, [=](std::int64_t i, std::int64_t count) {
-    store(
-        y + i,
-        xsimd::fma(normalised(load(x + i, count)), load(weight + i, count), load(bias + i, count)),
-        count);
+    store(y + i,
+          multiply_add(normalised(load(x + i, count)), load(weight + i, count),
+                       load(bias + i, count)),
+          count);
   });
 }
 

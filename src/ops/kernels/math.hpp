@@ -13,7 +13,7 @@ inline To cast_bits(From x) {
 template <class T, class C, int N>
 inline Batch<T> polynomial(Batch<T> x, const C (&coefficients)[N]) {
   Batch<T> y(static_cast<T>(coefficients[0]));
-  for (int i = 1; i < N; ++i) y = xsimd::fma(y, x, Batch<T>(static_cast<T>(coefficients[i])));
+  for (int i = 1; i < N; ++i) y = multiply_add(y, x, Batch<T>(static_cast<T>(coefficients[i])));
   return y;
 }
 
@@ -99,7 +99,7 @@ inline Batch<double> scale(Batch<double> y, Batch<double> k) { return _mm512_sca
 template <class T>
 inline Batch<T> scale(Batch<T> y, Batch<T> k) {
   const Batch<T> round(Format<T>::round);
-  const Batch<T> half = xsimd::fma(k, Batch<T>(T(0.5)), round);
+  const Batch<T> half = multiply_add(k, Batch<T>(T(0.5)), round);
   const Batch<T> rest = k - (half - round) + round;
   return y * power_of_two(half) * power_of_two(rest);
 }
@@ -113,10 +113,10 @@ inline Batch<T> exp(Batch<T> x, Batch<T> more = Batch<T>(T(0))) {
   x = xsimd::max(Batch<T>(F::lowest_exponent), x);
   x = xsimd::min(Batch<T>(F::highest_exponent), x);
   const Batch<T> round(F::round);
-  const Batch<T> k = xsimd::fma(x + more, Batch<T>(T(1.4426950408889634074)), round) - round;
-  Batch<T> r = xsimd::fnma(k, Batch<T>(F::ln2_high), x);
-  r = xsimd::fnma(k, Batch<T>(F::ln2_low), r + more);
-  return scale(Batch<T>(T(1)) + xsimd::fma(r * r, polynomial(r, F::exp), r), k);
+  const Batch<T> k = multiply_add(x + more, Batch<T>(T(1.4426950408889634074)), round) - round;
+  Batch<T> r = multiply_add(k, Batch<T>(-F::ln2_high), x);
+  r = multiply_add(k, Batch<T>(-F::ln2_low), r + more);
+  return scale(Batch<T>(T(1)) + multiply_add(r * r, polynomial(r, F::exp), r), k);
 }
 
 /// ln x. Below 1 ulp, of subnormal numbers too.
@@ -138,8 +138,8 @@ inline Batch<T> log(Batch<T> x) {
   const Batch<T> z = s * s;
   const Batch<T> half_square = f * f * Batch<T>(T(0.5));
   const Batch<T> low =
-      xsimd::fma(s, half_square + z * polynomial(z, F::log), k * Batch<T>(F::ln2_low));
-  Batch<T> y = xsimd::fma(k, Batch<T>(F::ln2_high), f - (half_square - low));
+      multiply_add(s, half_square + z * polynomial(z, F::log), k * Batch<T>(F::ln2_low));
+  Batch<T> y = multiply_add(k, Batch<T>(F::ln2_high), f - (half_square - low));
   y = xsimd::select(x == Batch<T>(kInfinity<T>), x, y);
   y = xsimd::select(x == zero, Batch<T>(-kInfinity<T>), y);
   return xsimd::select(x >= zero, y, Batch<T>(kNaN<T>));
@@ -158,7 +158,7 @@ template <class T>
 inline Batch<T> tanh(Batch<T> x) {
   const Batch<T> one(T(1));
   const Batch<T> z = x * x;
-  const Batch<T> small = xsimd::fma(x * z, polynomial(z, Format<T>::tanh), x);
+  const Batch<T> small = multiply_add(x * z, polynomial(z, Format<T>::tanh), x);
   const Batch<T> a = xsimd::abs(x);
   const Batch<T> large = one - Batch<T>(T(2)) / (math::exp(a + a) + one);
   return with_sign_of(xsimd::select(a < Batch<T>(T(0.625)), small, large), x);
@@ -215,7 +215,7 @@ inline NormalTail<T> normal_tail(Batch<T> a) {
   const Batch<T> density = math::exp(half * high * high, half * (a - high) * (a + high));
   // The ratio times (1 + sqrt 2 a) is a function without a pole.
   const Batch<T> centre(static_cast<T>(C::centre));
-  const Batch<T> scale = xsimd::fma(a, Batch<T>(T(1.41421356237309504880)), Batch<T>(T(1)));
+  const Batch<T> scale = multiply_add(a, Batch<T>(T(1.41421356237309504880)), Batch<T>(T(1)));
   return {density, polynomial((a - centre) / (a + centre), C::tail) / scale};
 }
 
@@ -245,7 +245,7 @@ inline Batch<T> gelu(Batch<T> x) {
   const Batch<T> near = bounded(x);
   const NormalTail<T> t = normal_tail(xsimd::abs(near));
   const Batch<T> below = t.density * (t.ratio * near);
-  const Batch<T> above = xsimd::fnma(t.density * t.ratio, near, x);
+  const Batch<T> above = multiply_add(-near, t.density * t.ratio, x);
   return xsimd::select(x > Batch<T>(T(0)), above, below);
 }
 
@@ -255,7 +255,7 @@ inline Batch<T> gelu_slope(Batch<T> x) {
   const NormalTail<T> t = normal_tail(xsimd::abs(near));
   const Batch<T> tail = t.density * t.ratio;
   const Batch<T> p = xsimd::select(x < Batch<T>(T(0)), tail, Batch<T>(T(1)) - tail);
-  return xsimd::fma(near, t.density * Batch<T>(T(0.39894228040143267794)), p);
+  return multiply_add(near, t.density * Batch<T>(T(0.39894228040143267794)), p);
 }
 
 // What follows is computed in double for float, too. P is the precision of the result.
@@ -299,21 +299,21 @@ template <class P, int Quarter>
 inline Batch<double> sine(Batch<double> x) {
   using C = CircleCoefficients<P>;
   const Batch<double> round(Format<double>::round);
-  const Batch<double> rounded = xsimd::fma(x, Batch<double>(0.63661977236758134308), round);
+  const Batch<double> rounded = multiply_add(x, Batch<double>(0.63661977236758134308), round);
   const Batch<double> k = rounded - round;
   // -pi / 2 in three parts of 33 bits, so that the products are exact, and the rest.
-  Batch<double> r = xsimd::fma(k, Batch<double>(-1.57079632673412561417), x);
-  r = xsimd::fma(k, Batch<double>(-6.07710050630396597660e-11), r);
+  Batch<double> r = multiply_add(k, Batch<double>(-1.57079632673412561417), x);
+  r = multiply_add(k, Batch<double>(-6.07710050630396597660e-11), r);
   if (sizeof(P) == 8) {
-    r = xsimd::fma(k, Batch<double>(-2.02226624871116645580e-21), r);
-    r = xsimd::fma(k, Batch<double>(-8.47842766036889956997e-32), r);
+    r = multiply_add(k, Batch<double>(-2.02226624871116645580e-21), r);
+    r = multiply_add(k, Batch<double>(-8.47842766036889956997e-32), r);
   }
   const Batch<double> z = r * r;
   const Batch<double> s =
-      with_sign_of(xsimd::fma(r * z, polynomial(z, C::sin), r), r);  // of -0, too
+      with_sign_of(multiply_add(r * z, polynomial(z, C::sin), r), r);  // of -0, too
   const Batch<double> one(1.0);
   const Batch<double> c =
-      xsimd::fma(z * z, polynomial(z, C::cos), xsimd::fnma(z, Batch<double>(0.5), one));
+      multiply_add(z * z, polynomial(z, C::cos), multiply_add(z, Batch<double>(-0.5), one));
   using B = Bits<double>;
   const B quarter = cast_bits<B>(rounded) + B(std::uint64_t(Quarter));
   const B odd = B(std::uint64_t(0)) - (quarter & B(std::uint64_t(1)));

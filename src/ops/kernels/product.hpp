@@ -9,21 +9,6 @@ constexpr int kTileRows = 8;
 constexpr int kTileRows = 6;
 #endif
 
-#if defined(__AVX512F__)
-// xsimd 8 has none of its own for AVX-512: its fma is a product and a sum.
-inline Batch<float> multiply_add(Batch<float> x, Batch<float> y, Batch<float> z) {
-  return _mm512_fmadd_ps(x, y, z);
-}
-inline Batch<double> multiply_add(Batch<double> x, Batch<double> y, Batch<double> z) {
-  return _mm512_fmadd_pd(x, y, z);
-}
-#else
-template <class T>
-inline Batch<T> multiply_add(Batch<T> x, Batch<T> y, Batch<T> z) {
-  return xsimd::fma(x, y, z);
-}
-#endif
-
 /// R rows and V vectors of columns; the last one has `count` lanes unless it is whole.
 template <int R, int V, bool kWhole, class T>
 inline void product_tile(const BlockProduct<T>& p, std::int64_t i, std::int64_t j,

@@ -125,3 +125,19 @@ inline void store_narrow(float* y, Batch<double> value, std::int64_t count) {
   store_narrow(part, value);
   for (std::int64_t i = 0; i < count; ++i) y[i] = part[i];
 }
+
+/// x y + z, rounded once where the processor can.
+#if defined(__AVX512F__)
+// xsimd 8 has none of its own for AVX-512: its fma is a product and a sum.
+inline Batch<float> multiply_add(Batch<float> x, Batch<float> y, Batch<float> z) {
+  return _mm512_fmadd_ps(x, y, z);
+}
+inline Batch<double> multiply_add(Batch<double> x, Batch<double> y, Batch<double> z) {
+  return _mm512_fmadd_pd(x, y, z);
+}
+#else
+template <class T>
+inline Batch<T> multiply_add(Batch<T> x, Batch<T> y, Batch<T> z) {
+  return xsimd::fma(x, y, z);
+}
+#endif
