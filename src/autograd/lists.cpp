@@ -37,4 +37,9 @@ IntegerList::IntegerList(std::initializer_list<Integer> list) {
 }
 
 }  // namespace detail
+
+Dims::~Dims() = default;
+Axes::~Axes() = default;
+Sections::~Sections() = default;
+
 }  // namespace xg

@@ -157,21 +157,27 @@ class XGRAD_API IntegerList {
 }  // namespace detail
 
 /// Extents or indices: `{2, 3}`, `{x.shape()[0], -1}`, a vector, or one integer.
-class Dims : public detail::IntegerList {
+class XGRAD_API Dims : public detail::IntegerList {
  public:
   using IntegerList::IntegerList;
+  Dims() = default;
+  XGRAD_DESTRUCTOR(Dims);
 };
 
 /// Axes: `{0, -1}`, a vector, or one integer; `{}` means all of them.
-class Axes : public detail::IntegerList {
+class XGRAD_API Axes : public detail::IntegerList {
  public:
   using IntegerList::IntegerList;
+  Axes() = default;
+  XGRAD_DESTRUCTOR(Axes);
 };
 
 /// How to split: one integer is a number of equal parts, a list holds the cut points.
-class Sections : public detail::IntegerList {
+class XGRAD_API Sections : public detail::IntegerList {
  public:
   using IntegerList::IntegerList;
+  Sections() = default;
+  XGRAD_DESTRUCTOR(Sections);
 };
 
 }  // namespace xg

@@ -390,8 +390,14 @@ Variable<T> randn(const Dims& shape, std::uint64_t seed) {
   });
 }
 
+namespace detail {
+template <class T>
+VariableList<T>::~VariableList() = default;
+}  // namespace detail
+
 #define XGRAD_INSTANTIATE(T)                                         \
   template class Variable<T>;                                        \
+  template struct detail::VariableList<T>;                           \
   template Variable<T> from_data(const T*, const Dims&, bool);       \
   template Variable<T> full<T>(const Dims&, T);                      \
   template Variable<T> zeros<T>(const Dims&);                        \

@@ -194,8 +194,9 @@ using same_t = typename same<T>::type;
 
 /// One Variable, `{a, b}` or a vector.
 template <class T>
-struct VariableList {
+struct XGRAD_API VariableList {
   VariableList() = default;
+  XGRAD_DESTRUCTOR(VariableList);
   VariableList(Variable<T> one) : items{std::move(one)} {}  // NOLINT
   VariableList(std::initializer_list<Variable<T>> list) : items(list) {}
   VariableList(std::vector<Variable<T>> list) : items(std::move(list)) {}  // NOLINT

@@ -19,6 +19,7 @@ std::ostream& operator<<(std::ostream& out, const Picture& picture) { return out
 
 void show(const Picture& picture) {
   if (auto* const display = display_hook.load()) {
+    std::cout.flush();  // a kernel sends text when it is flushed: keep it before the picture
     display(picture);
   } else {
     std::cout << picture << std::endl;

@@ -28,6 +28,8 @@ using detail::Array;
 using detail::fail;
 using detail::text;
 
+Mask::~Mask() = default;
+
 Mask Mask::from_list(const detail::Nested<bool>& values) {
   return detail::mask_from_array(detail::array_from_list("Mask", values));
 }

@@ -18,6 +18,7 @@ namespace xg {
 class XGRAD_API Mask {
  public:
   Mask() noexcept = default;
+  XGRAD_DESTRUCTOR(Mask);
   /// `{{true, false}, {true, true}}`: any depth. Throws ShapeError for a ragged list.
   Mask(std::initializer_list<detail::Nested<bool>> values)
       : Mask(from_list(detail::Nested<bool>(values))) {}

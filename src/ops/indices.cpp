@@ -16,6 +16,8 @@ const Array<std::int64_t>& detail::array(const Indices& indices) noexcept {
   return *indices.values_;
 }
 
+Indices::~Indices() = default;
+
 Indices::Indices(const detail::Nested<std::int64_t>& values)
     : values_(
           std::make_shared<const Array<std::int64_t>>(detail::array_from_list("Indices", values))) {

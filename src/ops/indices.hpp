@@ -32,6 +32,7 @@ class XGRAD_API Indices {
   template <class I, detail::if_integer<I> = 0>
   Indices(const std::vector<I>& values)  // NOLINT(google-explicit-constructor)
       : Indices(values.size(), values) {}
+  XGRAD_DESTRUCTOR(Indices);
   /// Throws ShapeError unless there are as many values as the shape has elements.
   Indices(const Dims& shape, const std::vector<std::int64_t>& values);
   template <class I, detail::if_integer<I> = 0>

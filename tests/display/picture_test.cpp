@@ -130,6 +130,26 @@ TEST_CASE("without a kernel show prints the text form of everything") {
         "a thing\n");
 }
 
+TEST_CASE("what is printed before a picture comes before it") {
+  static std::string events;
+  // As a kernel's: what is printed appears when it is flushed.
+  struct Buffer : std::stringbuf {
+    int sync() override {
+      events += str();
+      str("");
+      return 0;
+    }
+  } buffer;
+  std::streambuf* const before = std::cout.rdbuf(&buffer);
+  {
+    const Hook hook([](const Picture&) { events += "[picture]"; });
+    std::cout << "text";
+    xg::show(mine::Thing());
+  }
+  std::cout.rdbuf(before);
+  CHECK(events == "text[picture]");
+}
+
 TEST_CASE("a kernel's display gets the picture, and its exception comes through") {
   const Output out;
   {

@@ -242,8 +242,11 @@ class JupyterKernel:
         self._notebook = nbformat.v4.new_notebook()
         self._client = nbclient.NotebookClient(
             self._notebook, kernel_name=kernel, timeout=CELL_TIMEOUT)
-        self._context = self._client.setup_kernel(env=environment(includes, libraries))
+        self._log = tempfile.TemporaryFile()  # xeus-cpp greets with fifty lines
+        self._context = self._client.setup_kernel(
+            env=environment(includes, libraries), stdout=self._log, stderr=self._log)
         self._context.__enter__()
+        self._greeting = os.fstat(self._log.fileno()).st_size
 
     def run(self, source):
         cell = nbformat.v4.new_code_cell(source)
@@ -253,9 +256,11 @@ class JupyterKernel:
             self._client.execute_cell(cell, len(self._notebook.cells) - 1)
             ok, errors = True, ""
         except nbclient.exceptions.CellExecutionError as error:
-            ok, errors = False, str(error)
+            # Not str(error), which has the cell's source in it.
+            ok, errors = False, error.evalue or "exception without a message"
         except (nbclient.exceptions.DeadKernelError, TimeoutError) as error:
-            raise EngineDied(str(error)) from None
+            self._log.seek(self._greeting)
+            raise EngineDied(f"{error}\n{self._log.read().decode(errors='replace')}") from None
         seconds = time.perf_counter() - start
         outputs = []
         for output in cell.outputs:
@@ -267,6 +272,7 @@ class JupyterKernel:
 
     def close(self):
         self._context.__exit__(None, None, None)
+        self._log.close()
 
 
 def installed_kernels():
