@@ -73,31 +73,10 @@ bool has_unit_columns(const MatrixView<T>& m) {
   return m.col_stride == 1 || m.cols <= 1;
 }
 
-/// A row-major copy, in strips, since of a transposed matrix whole rows would be read from one line
-/// of the cache for each element.
-template <class T>
-MatrixView<const T> pack(const MatrixView<const T>& m, T* out) {
-  constexpr std::int64_t kStrip = 8;
-  std::int64_t col = 0;
-  for (; col + kStrip <= m.cols; col += kStrip) {
-    for (std::int64_t i = 0; i < m.rows; ++i) {
-      const T* from = m.data + i * m.row_stride + col * m.col_stride;
-      T* to = out + i * m.cols + col;
-      for (std::int64_t k = 0; k < kStrip; ++k) to[k] = from[k * m.col_stride];
-    }
-  }
-  for (; col < m.cols; ++col) {
-    for (std::int64_t i = 0; i < m.rows; ++i) {
-      out[i * m.cols + col] = m.data[i * m.row_stride + col * m.col_stride];
-    }
-  }
-  return {out, m.rows, m.cols, m.cols, 1};
-}
-
 /// The matrix as it lies if its columns do, else a copy.
 template <class T>
 MatrixView<const T> readable(const MatrixView<const T>& m, T* memory) {
-  return has_unit_columns(m) ? m : pack(m, memory);
+  return has_unit_columns(m) ? m : row_major_copy(m, memory);
 }
 
 /// Nothing if there is no matrix.
@@ -307,7 +286,7 @@ class ScaledDotProductAttention final : public Primitive<T> {
     const std::int64_t end = sight.reach(first + count - 1);
     for (std::int64_t key = 0; key < end; key += kBlockKeys) {
       const std::int64_t keys = std::min(kBlockKeys, end - key);
-      const auto k_columns = pack(rows(k, key, keys).transposed(), k_memory);
+      const auto k_columns = row_major_copy(rows(k, key, keys).transposed(), k_memory);
       const auto v_rows = readable(rows(v, key, keys), v_memory);
       for (std::int64_t i = 0; i < count; i += kBlockQueries) {
         const std::int64_t queries = std::min(kBlockQueries, count - i);
@@ -384,8 +363,8 @@ class ScaledDotProductAttention final : public Primitive<T> {
     clear(rows(dv, end, dv.rows - end));
     for (std::int64_t key = 0; key < end; key += kBlockKeys) {
       const std::int64_t keys = std::min(kBlockKeys, end - key);
-      const auto k_columns = pack(rows(k, key, keys).transposed(), k_columns_memory);
-      const auto v_columns = pack(rows(v, key, keys).transposed(), v_columns_memory);
+      const auto k_columns = row_major_copy(rows(k, key, keys).transposed(), k_columns_memory);
+      const auto v_columns = row_major_copy(rows(v, key, keys).transposed(), v_columns_memory);
       const auto k_rows = readable(rows(k, key, keys), k_memory);
       const auto dk_rows = rows(dk, key, keys);
       const auto dv_rows = rows(dv, key, keys);

@@ -62,12 +62,8 @@ class Block {
 
   MatrixView<const T> pack(const MatrixView<const T>& m, std::int64_t row, std::int64_t col,
                            std::int64_t rows, std::int64_t cols) {
-    for (std::int64_t i = 0; i < rows; ++i) {
-      for (std::int64_t k = 0; k < cols; ++k) {
-        memory_[i * cols + k] = m.data[(row + i) * m.row_stride + (col + k) * m.col_stride];
-      }
-    }
-    return {memory_, rows, cols, cols, 1};
+    const T* first = m.data + row * m.row_stride + col * m.col_stride;
+    return row_major_copy<T>({first, rows, cols, m.row_stride, m.col_stride}, memory_);
   }
 
  private:
@@ -110,14 +106,7 @@ bool small_gemm(T alpha, const MatrixView<const T>& a, const MatrixView<const T>
   alignas(64) T rows[kMostCopied];
   if (b.col_stride != 1 && b.cols > 1) {
     if (b.rows * b.cols > kMostCopied) return false;
-    if (b.row_stride == 1) {
-      kernels<T>().transpose(b.data, b.col_stride, b.cols, b.rows, rows, b.cols);
-    } else {
-      for (std::int64_t j = 0; j < b.cols; ++j) {
-        const T* column = b.data + j * b.col_stride;
-        for (std::int64_t k = 0; k < b.rows; ++k) rows[k * b.cols + j] = column[k * b.row_stride];
-      }
-    }
+    row_major_copy(b, rows);
     product.b = rows;
     product.b_row = b.cols;
   }
@@ -126,6 +115,19 @@ bool small_gemm(T alpha, const MatrixView<const T>& a, const MatrixView<const T>
 }
 
 }  // namespace
+
+template <class T>
+MatrixView<const T> row_major_copy(const MatrixView<const T>& m, T* out) {
+  if (m.row_stride == 1) {
+    kernels<T>().transpose(m.data, m.col_stride, m.cols, m.rows, out, m.cols);
+  } else {
+    for (std::int64_t i = 0; i < m.rows; ++i) {
+      const T* row = m.data + i * m.row_stride;
+      for (std::int64_t j = 0; j < m.cols; ++j) out[i * m.cols + j] = row[j * m.col_stride];
+    }
+  }
+  return {out, m.rows, m.cols, m.cols, 1};
+}
 
 template <class T>
 void gemm(T alpha, MatrixView<const T> a, MatrixView<const T> b, bool accumulate, MatrixView<T> c) {
@@ -155,6 +157,8 @@ void gemm(T alpha, MatrixView<const T> a, MatrixView<const T> b, bool accumulate
   }
 }
 
+template MatrixView<const float> row_major_copy(const MatrixView<const float>&, float*);
+template MatrixView<const double> row_major_copy(const MatrixView<const double>&, double*);
 template void gemm(float, MatrixView<const float>, MatrixView<const float>, bool,
                    MatrixView<float>);
 template void gemm(double, MatrixView<const double>, MatrixView<const double>, bool,

@@ -21,6 +21,10 @@ struct MatrixView {
   }
 };
 
+/// A copy, rows one after another.
+template <class T>
+MatrixView<const T> row_major_copy(const MatrixView<const T>& m, T* out);
+
 /// c = alpha a b + (accumulate ? c : 0). `c` has unit stride along one of its axes.
 template <class T>
 void gemm(T alpha, MatrixView<const T> a, MatrixView<const T> b, bool accumulate, MatrixView<T> c);
