@@ -38,13 +38,15 @@ std::size_t product(const Shape& shape) {
   return size;
 }
 
-/// Padding: each item's last keys are hidden, at least one.
-void set_padding(Case& c) {
+/// Each item's last keys are hidden, at least one.
+Case padded(const Sizes& n, std::uint64_t seed) {
+  Case c = generic_case("padding", n, seed);
   std::vector<bool> mask;
   for (std::size_t b = 0; b < c.n.B; ++b) {
     for (std::size_t k = 0; k < c.n.K; ++k) mask.push_back(k + 1 + b % 2 < c.n.K);
   }
   set_mask(c, {c.n.B, 1, 1, c.n.K}, std::move(mask));
+  return c;
 }
 
 void set_causal(Case& c) {
@@ -56,7 +58,8 @@ void set_causal(Case& c) {
 }
 
 /// A full mask in which some queries, and in the last item all, see no key in any head.
-void set_hidden_rows(Case& c, std::uint64_t seed) {
+Case with_hidden_rows(const Sizes& n, std::uint64_t seed) {
+  Case c = generic_case("queries that see no key", n, seed);
   set_random_mask(c, {c.n.B, c.n.H, c.n.Q, c.n.K}, seed);
   for (std::size_t i = 0; i < c.mask.size(); ++i) {
     const std::size_t q = i / c.n.K % c.n.Q;
@@ -64,6 +67,12 @@ void set_hidden_rows(Case& c, std::uint64_t seed) {
     const std::size_t b = i / (c.n.K * c.n.Q * c.n.H);
     if (q == 1 || (q == 0 && h == 0) || (c.n.B > 1 && b + 1 == c.n.B)) c.mask[i] = false;
   }
+  return c;
+}
+
+Case all_hidden(Case c) {
+  set_mask(c, {1, 1, 1, 1}, {false});
+  return c;
 }
 
 /// Scores that are whole multiples of 1024, exactly so in float: D = 8, two heads, sqrt(d) = 2.
@@ -170,19 +179,13 @@ std::vector<Graded> value_cases(std::uint64_t seed) {
   masked("a mask [H,Q,K]", {3, 4, 5, 6, 2}, {2, 4, 5});
   masked("a mask [H,Q,K] where there are as many items", equal, {2, 3, 3});
   masked("a mask [K]", cross, {5});
-  Case padding = generic_case("padding", cross, seed);
-  set_padding(padding);
-  add(Kind::masked, padding);
+  add(Kind::masked, padded(cross, seed));
   Case causal = generic_case("a causal mask", square, seed);
   set_causal(causal);
   add(Kind::masked, causal);
 
-  Case hidden = generic_case("queries that see no key", cross, seed);
-  set_hidden_rows(hidden, seed);
-  add(Kind::hidden, hidden);
-  Case nothing = generic_case("no visible key at all", square, seed);
-  set_mask(nothing, {1, 1, 1, 1}, {false});
-  add(Kind::hidden, nothing);
+  add(Kind::hidden, with_hidden_rows(cross, seed));
+  add(Kind::hidden, all_hidden(generic_case("no visible key at all", square, seed)));
 
   add(Kind::large, large_case(false));
   add(Kind::large, large_case(true));
@@ -222,18 +225,12 @@ std::vector<Graded> gradient_cases(std::uint64_t seed) {
   self.inputs[1] = self.inputs[2] = self.inputs[0];
   add(Kind::plain, self);
 
-  Case padding = generic_case("padding", cross, seed);
-  set_padding(padding);
-  add(Kind::masked, padding);
+  add(Kind::masked, padded(cross, seed));
   add(Kind::masked,
       with_random_mask(generic_case("a mask for each item, head and query", cross, seed),
                        {3, 2, 4, 5}, seed));
-  Case hidden = generic_case("queries that see no key", cross, seed);
-  set_hidden_rows(hidden, seed);
-  add(Kind::hidden, hidden);
-  Case nothing = generic_case("no visible key at all", square, seed);
-  set_mask(nothing, {1, 1, 1, 1}, {false});
-  add(Kind::hidden, nothing);
+  add(Kind::hidden, with_hidden_rows(cross, seed));
+  add(Kind::hidden, all_hidden(generic_case("no visible key at all", square, seed)));
   add(Kind::strided,
       with_random_mask(generic_case("inputs that are not contiguous", cross, seed), {3, 2, 4, 5},
                        seed),
@@ -263,8 +260,7 @@ std::vector<Case> ladder(bool gradients) {
     Case plain = generic_case({}, n, 5);
     if (gradients) set_cotangents(plain, 5);
     Case masked = with_random_mask(plain, {n.B, n.H, n.Q, n.K}, 5);
-    Case nothing = plain;
-    set_mask(nothing, {1, 1, 1, 1}, {false});
+    Case nothing = all_hidden(plain);
     all.push_back(std::move(plain));
     if (n.K > 1) all.push_back(std::move(masked));
     all.push_back(std::move(nothing));
