@@ -71,6 +71,7 @@ std::string index_text(const Shape& shape, std::size_t at) {
 }
 
 std::string number_text(double x) {
+  if (std::isnan(x)) return "nan";  // a stream would tell its sign
   std::ostringstream out;
   out.imbue(std::locale::classic());
   out << std::setprecision(6) << x;

@@ -70,7 +70,8 @@ std::string rows_text(const std::vector<double>& values) {
   out << std::setprecision(4);
   const std::size_t width = values.size() / kRoutingQueries;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    out << (i == 0 ? "[" : i % width == 0 ? "] [" : ", ") << values[i];
+    out << (i == 0 ? "[" : i % width == 0 ? "] [" : ", ");
+    out << (std::isnan(values[i]) ? std::abs(values[i]) : values[i]);  // not "-nan"
   }
   out << "]";
   return out.str();
