@@ -68,11 +68,15 @@ std::vector<HeatMap> routing_maps(const RoutingValues& values) {
 }
 
 Section routing_weights(const RoutingResult& result) {
-  Section section{"What each head reads",
-                  "Two queries, three keys. Query 0 takes key 0 through head 0 and key 2 through "
-                  "head 1: one head alone could only blend the two. Query 1 takes key 1 through "
-                  "head 0 and all keys alike through head 1. Each row sums to one.",
-                  {}};
+  Section section{
+      "What each head reads",
+      std::string("Two queries, three keys. ") +
+          // The figures may show something else.
+          (result.submitted.passed() ? "" : "Right is: ") +
+          "Query 0 takes key 0 through head 0 and key 2 through head 1: one head alone could only "
+          "blend the two. Query 1 takes key 1 through head 0 and all keys alike through head 1. "
+          "Each row sums to one.",
+      {}};
   const std::vector<HeatMap> maps = routing_maps(result.submitted.values);
   if (maps.empty()) {
     section.body =

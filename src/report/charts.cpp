@@ -201,7 +201,11 @@ std::string bars(const Bars& chart) {
     }
     out += line(center - width / 2 - 6, y(chart.want[i]), center + width / 2 + 6, y(chart.want[i]),
                 "target");
-    out += text({center, got < 0 ? tip + 17 : tip - 7, fixed(got, 2), "middle", 12});
+    // Beyond a mark that would strike it through.
+    const double mark = y(chart.want[i]);
+    const double beyond = got < 0 ? mark - tip : tip - mark;
+    const double end = beyond > 0 && beyond < 22 ? mark : tip;
+    out += text({center, got < 0 ? end + 17 : end - 7, fixed(got, 2), "middle", 12});
     out += text({center, bottom + 22, chart.labels[i], "middle", 12, "soft"});
   }
   return svg(right + 4, bottom + 30, "Bars of computed features with marks at their targets", out);

@@ -62,6 +62,17 @@ TEST_CASE("bars stand at their values and marks at their targets") {
   CHECK(right != wrong);
 }
 
+TEST_CASE("a bar's number stands beyond a mark that would strike it through") {
+  const auto height = [](double got, double want, const std::string& number) {
+    const std::string svg = report::bars({{"x"}, {got}, {want}, {report::Color::head0}});
+    const std::size_t end = svg.find(">" + number + "</text>");
+    return std::stod(svg.substr(svg.rfind(" y=\"", end) + 4));
+  };
+  CHECK(height(1.9, 2, "1.90") == height(2, 2, "2.00"));
+  CHECK(height(-1.9, -2, "-1.90") == height(-2, -2, "-2.00"));
+  CHECK(height(1, 2, "1.00") > height(2, 2, "2.00"));
+}
+
 TEST_CASE("the page of a right function shows every number of both heads") {
   const std::string html = page_of(xg::run_routing(xg::multi_head_attention<double>));
   for (const char* weight :
@@ -72,6 +83,7 @@ TEST_CASE("the page of a right function shows every number of both heads") {
   CHECK(has(html, "submitted function"));
   CHECK(has(html, "reference preview"));
   CHECK_FALSE(has(html, "failed</span>"));
+  CHECK_FALSE(has(html, "Right is: "));
 }
 
 TEST_CASE("the page of a function that throws or gives nothing says so") {
@@ -90,12 +102,13 @@ TEST_CASE("NaN reaches the page as text, not as a coordinate") {
   const auto nan = [](const auto& q, const auto& k, const auto& v, const auto& wq, const auto& wk,
                       const auto& wv, const auto& wo, std::int64_t heads, const xg::Mask& mask) {
     auto [output, weights] = xg::multi_head_attention(q, k, v, wq, wk, wv, wo, heads, mask);
-    constexpr double none = std::numeric_limits<double>::quiet_NaN();
+    constexpr double none = -std::numeric_limits<double>::quiet_NaN();
     return xg::Attention<double>{output * none, weights * none};
   };
   const std::string html = page_of(xg::run_routing(nan));
   CHECK(has(html, ">nan</text>"));
+  CHECK(has(html, "Right is: Query 0 takes key 0"));
   CHECK_FALSE(has(html, "\"nan\""));
   CHECK_FALSE(has(html, " nan "));
-  CHECK_FALSE(has(html, "\"-nan\""));
+  CHECK_FALSE(has(html, "-nan"));
 }
