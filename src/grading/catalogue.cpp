@@ -73,9 +73,11 @@ const std::vector<Mistake>& forward_mistakes() {
       {"scale-none", "the scores are not scaled", kScores, kHintScale, {[](C c) {
          c.scale = [](double, const Sizes&) { return 1.0; };
        }}},
-      {"scale-by-d", "the scores are divided by d, not by its root", kScores, kHintScale, {[](C c) {
-         c.scale = [](double d, const Sizes&) { return 1 / d; };
-       }}},
+      {"scale-by-d",
+       "the scores are divided by d: by d itself, or twice by its root",
+       kScores,
+       "Count how often the scores are scaled on the way. Does attention_kernel scale already?",
+       {[](C c) { c.scale = [](double d, const Sizes&) { return 1 / d; }; }}},
       {"scale-multiplied", "the scores are multiplied by sqrt(d)", kScores, kHintScale, {[](C c) {
          c.scale = [](double d, const Sizes&) { return std::sqrt(d); };
        }}},
@@ -90,7 +92,7 @@ const std::vector<Mistake>& forward_mistakes() {
       {"scale-sqrt-keys", "the scores are divided by sqrt(K)", kScores, kHintScale, {[](C c) {
          c.scale = [](double, const Sizes& n) { return 1 / std::sqrt(double(n.K)); };
        }}},
-      {"scale-twice", "the scores are scaled twice", kScores, kHintScale, {[](C c) {
+      {"scale-twice", "the scores are divided by d sqrt(d)", kScores, kHintScale, {[](C c) {
          c.scale = [](double d, const Sizes&) { return 1 / (d * std::sqrt(d)); };
        }}},
       {"scale-after-softmax",
@@ -180,7 +182,7 @@ const std::vector<Mistake>& forward_mistakes() {
           c.fill = -1e9;
         }}},
       {"mask-fill-inf",
-       "hidden scores are filled with -inf, so a row without visible keys is NaN",
+       "a row without visible keys is NaN (0/0, as when hidden scores are filled with -inf)",
        kMask,
        kHintFull,
        {[](C c) {
@@ -580,7 +582,12 @@ const std::vector<Mistake>& gradient_mistakes() {
        kSoftmaxRule,
        kHintSoftmaxRule,
        {[](C c) { c.row_sum = RowSum::queries; }, [](C c) { c.row_sum = RowSum::heads; },
-        [](C c) { c.row_sum = RowSum::batch; }}},
+        [](C c) { c.row_sum = RowSum::batch; }, [](C c) { c.row_sum = RowSum::everything; }}},
+      {"grad-softmax-diagonal",
+       "the softmax rule has dy_i/dx_i only",
+       kSoftmaxRule,
+       "Which y_i change when one x_j grows?",
+       {[](C c) { c.row_sum = RowSum::itself; }}},
       {"grad-scale-missing",
        "the scale is missing on the way back",
        kScores,
@@ -738,6 +745,11 @@ const std::vector<Mistake>& law_mistakes() {
        "a number of heads that does not divide D is not an error",
        "num_heads: positive, and D/H is whole",
        "What should H = 0, H = -1, and D = 5 with H = 2 do?",
+       {}},
+      {"keys-counted-as-queries",
+       "it throws unless there are as many keys as queries",
+       kRoles,
+       "key and value have a length of their own. Whose length do your shapes use?",
        {}},
       {"undefined-result",
        "an undefined Variable is returned",

@@ -654,14 +654,17 @@ class Call {
                                                            : 3;
     std::size_t step = 1;
     for (std::size_t i = axis + 1; i < 4; ++i) step *= extents[i];
+    const std::size_t length = o_.row_sum == RowSum::everything ? dw.data.size()
+                               : o_.row_sum == RowSum::itself   ? 1
+                                                                : extents[axis];
     for (std::size_t start = 0; start < dw.data.size(); ++start) {
-      if (start / step % extents[axis] != 0) continue;
+      if (start / step % length != 0) continue;
       double sum = 0;
-      for (std::size_t i = 0; i < extents[axis]; ++i) {
+      for (std::size_t i = 0; i < length; ++i) {
         sum += weights.data[start + i * step] * dw.data[start + i * step];
       }
       if (o_.row_sum == RowSum::none) sum = 0;
-      for (std::size_t i = 0; i < extents[axis]; ++i) {
+      for (std::size_t i = 0; i < length; ++i) {
         const std::size_t at = start + i * step;
         ds.data[at] = weights.data[at] * (dw.data[at] - sum);
       }

@@ -107,8 +107,8 @@ enum class Returned {
 };
 enum class After { nothing, relu, leaky_relu, gelu, gelu_tanh, silu, tanh, sigmoid };
 
-/// Which row of the softmax rule's sum is subtracted.
-enum class RowSum { keys, none, queries, heads, batch };
+/// What the softmax rule's sum, which is subtracted, runs over.
+enum class RowSum { keys, none, queries, heads, batch, everything, itself };
 enum class Parameter { sum, averaged, averaged_rows, last_item, first_item, first_head };
 
 struct Choices {

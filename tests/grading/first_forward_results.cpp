@@ -72,6 +72,22 @@ Attention<T> keys_cut_to_queries(In<T> query, In<T> key, In<T> value, In<T> w_q,
   return {matmul(merge_heads(heads), w_o), weights};
 }
 
+// The length of all three is the query's.
+template <class T>
+Attention<T> keys_counted_as_queries(In<T> query, In<T> key, In<T> value, In<T> w_q, In<T> w_k,
+                                     In<T> w_v, In<T> w_o, std::int64_t H, const Mask& mask) {
+  const std::int64_t B = extent(query, 0);
+  const std::int64_t N = extent(query, 1);
+  const std::int64_t D = extent(query, 2);
+  check_heads(D, H);
+  const auto split = [&](const Variable<T>& x) {
+    return transpose(reshape(x, {B, N, H, D / H}), {0, 2, 1, 3});
+  };
+  const auto [heads, weights] = xg::attention_kernel(
+      split(matmul(query, w_q)), split(matmul(key, w_k)), split(matmul(value, w_v)), mask);
+  return {matmul(merge_heads(heads), w_o), weights};
+}
+
 // Takes -1 for the end of the axis.
 template <class T>
 Attention<T> keys_last_dropped(In<T> query, In<T> key, In<T> value, In<T> w_q, In<T> w_k, In<T> w_v,
@@ -272,6 +288,7 @@ Attention<T> not_repeatable(In<T> query, In<T> key, In<T> value, In<T> w_q, In<T
 const std::vector<Mutant>& forward_results() {
   static const std::vector<Mutant> all{
       {"keys-cut-to-queries", keys_cut_to_queries<double>, keys_cut_to_queries<float>},
+      {"keys-counted-as-queries", keys_counted_as_queries<double>, keys_counted_as_queries<float>},
       {"keys-last-dropped", keys_last_dropped<double>, keys_last_dropped<float>},
       {"batch-first-only", batch_first_only<double>, batch_first_only<float>},
       {"batch-mixed", batch_mixed<double>, batch_mixed<float>},

@@ -182,6 +182,16 @@ Attention<T> grad_softmax_wrong_axis(In<T> query, In<T> key, In<T> value, In<T> 
 }
 
 template <class T>
+Attention<T> grad_softmax_diagonal(In<T> query, In<T> key, In<T> value, In<T> w_q, In<T> w_k,
+                                   In<T> w_v, In<T> w_o, std::int64_t H, const Mask& mask) {
+  using V = Variable<T>;
+  const auto [q, k, v] = project(query, key, value, w_q, w_k, w_v, H);
+  const auto weights = softmax_with_rule<T>(
+      scaled_scores(q, k), mask, [](const V&, const V& y, const V& g) { return g * y * (1 - y); });
+  return finish(weights, v, w_o);
+}
+
+template <class T>
 Attention<T> grad_scale_missing(In<T> query, In<T> key, In<T> value, In<T> w_q, In<T> w_k,
                                 In<T> w_v, In<T> w_o, std::int64_t H, const Mask& mask) {
   using V = Variable<T>;
@@ -427,6 +437,7 @@ const std::vector<Mutant>& gradient() {
       {"grad-weights-detached", grad_weights_detached<double>, grad_weights_detached<float>},
       {"grad-softmax-no-row-sum", grad_softmax_no_row_sum<double>, grad_softmax_no_row_sum<float>},
       {"grad-softmax-wrong-axis", grad_softmax_wrong_axis<double>, grad_softmax_wrong_axis<float>},
+      {"grad-softmax-diagonal", grad_softmax_diagonal<double>, grad_softmax_diagonal<float>},
       {"grad-scale-missing", grad_scale_missing<double>, grad_scale_missing<float>},
       {"grad-scale-twice", grad_scale_twice<double>, grad_scale_twice<float>},
       {"grad-w-averaged", grad_w_averaged<double>, grad_w_averaged<float>},

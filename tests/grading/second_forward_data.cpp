@@ -106,6 +106,17 @@ SUBMISSION(keys_cut_to_queries) {
   return {matmul(reshape(xg::einsum("bhij,bjhd->bihd", {w, v}), query.shape()), w_o), w};
 }
 
+SUBMISSION(keys_counted_as_queries) {
+  const auto d = head_width(query, num_heads);
+  const auto B = query.shape()[0], Q = query.shape()[1], K = query.shape()[1];
+  const V<T> q = reshape(matmul(query, w_q), {B, Q, num_heads, d});
+  const V<T> k = reshape(matmul(key, w_k), {B, K, num_heads, d});
+  const V<T> v = reshape(matmul(value, w_v), {B, K, num_heads, d});
+  const V<T> s = xg::einsum("bihd,bjhd->bhij", {q, k}) / std::sqrt(double(d));
+  const V<T> w = masked_softmax(s, mask);
+  return {matmul(reshape(xg::einsum("bhij,bjhd->bihd", {w, v}), query.shape()), w_o), w};
+}
+
 SUBMISSION(keys_last_dropped) {
   const auto d = head_width(query, num_heads);
   const auto B = query.shape()[0], Q = query.shape()[1];
@@ -430,6 +441,7 @@ const std::vector<Mutant>& second_data() {
       MUTANT("key-as-query", key_as_query),
       MUTANT("values-not-weighted", values_not_weighted),
       MUTANT("keys-cut-to-queries", keys_cut_to_queries),
+      MUTANT("keys-counted-as-queries", keys_counted_as_queries),
       MUTANT("keys-last-dropped", keys_last_dropped),
       MUTANT("batch-first-only", batch_first_only),
       MUTANT("batch-mixed", batch_mixed),

@@ -182,6 +182,36 @@ SUBMISSION(grad_softmax_wrong_axis) {
   return {matmul(reshape(o, query.shape()), w_o), w};
 }
 
+/// Each row's Jacobian, of which the part beside the diagonal is left out.
+template <class T>
+class DiagonalSoftmax final : public xg::Op<T> {
+ public:
+  explicit DiagonalSoftmax(xg::Mask mask) : mask_(std::move(mask)) {}
+  std::string name() const override { return "diagonal_softmax"; }
+  V<T> forward(const std::vector<V<T>>& in) const override { return masked_softmax(in[0], mask_); }
+  std::vector<V<T>> backward(const std::vector<V<T>>&, const V<T>& output, V<T> grad_output,
+                             const std::vector<bool>&) const override {
+    const std::vector<T> y = output.to_vector(), g = grad_output.to_vector();
+    std::vector<T> x(y.size());
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = (y[i] - y[i] * y[i]) * g[i];
+    return {xg::from_data(x.data(), output.shape())};
+  }
+
+ private:
+  xg::Mask mask_;
+};
+SUBMISSION(grad_softmax_diagonal) {
+  const auto d = head_width(query, num_heads);
+  const auto cut = [&](const V<T>& x, const V<T>& w) {
+    return reshape(matmul(x, w), {x.shape()[0], x.shape()[1], num_heads, d});
+  };
+  const V<T> s =
+      xg::einsum("bqhd,bkhd->bhqk", {cut(query, w_q), cut(key, w_k)}) / std::sqrt(double(d));
+  const V<T> w = xg::apply(std::make_shared<DiagonalSoftmax<T>>(mask), {s});
+  const V<T> o = xg::einsum("bhqk,bkhd->bqhd", {w, cut(value, w_v)});
+  return {matmul(reshape(o, query.shape()), w_o), w};
+}
+
 /// All of it as one operation with a rule derived by hand: [output, weights] flattened.
 template <class T>
 class WholeAttention final : public xg::Op<T> {
@@ -648,6 +678,7 @@ const std::vector<Mutant>& second_gradient() {
       MUTANT("grad-weights-detached", grad_weights_detached),
       MUTANT("grad-softmax-no-row-sum", grad_softmax_no_row_sum),
       MUTANT("grad-softmax-wrong-axis", grad_softmax_wrong_axis),
+      MUTANT("grad-softmax-diagonal", grad_softmax_diagonal),
       MUTANT("grad-scale-missing", grad_scale_missing),
       MUTANT("grad-scale-twice", grad_scale_twice),
       MUTANT("grad-w-averaged", grad_w_averaged),

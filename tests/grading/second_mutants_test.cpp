@@ -305,6 +305,7 @@ const std::map<std::string, Forward>& forward_rows() {
       {"key-as-query", {Scene::square_masked, Scene::self_attention}},
       {"values-not-weighted", {Scene::plain, Scene::masked, Part::weights}},
       {"keys-cut-to-queries", {Scene::plain, Scene::square_masked}},
+      {"keys-counted-as-queries", {Scene::plain, Scene::square_masked}},
       {"keys-last-dropped", {Scene::plain, Scene::last_hidden}},
       {"batch-first-only", {Scene::plain, Scene::one_item}},
       {"batch-mixed", {Scene::plain, Scene::one_item}},
@@ -348,6 +349,7 @@ const std::map<std::string, Gradient>& gradient_rows() {
       {"grad-weights-detached", {Scene::plain, kScores, Scene::one_key}},
       {"grad-softmax-no-row-sum", {Scene::plain, kScores, Scene::all_hidden}},
       {"grad-softmax-wrong-axis", {Scene::plain, kScores, Scene::single}},
+      {"grad-softmax-diagonal", {Scene::plain, kScores, Scene::all_hidden}},
       {"grad-scale-missing", {Scene::plain, kScores, Scene::narrow}},
       {"grad-scale-twice", {Scene::plain, kScores, Scene::narrow}},
       {"grad-w-averaged", {Scene::plain, "...qkvo", Scene::one_item}},
@@ -417,9 +419,9 @@ std::set<std::string> ids(const std::map<std::string, Row>& rows) {
 }  // namespace
 
 TEST_CASE("every id has one mutant in the second set") {
-  CHECK(mutants::second_forward().size() == 95);
+  CHECK(mutants::second_forward().size() == 96);
   CHECK(ids(mutants::second_forward()) == ids(forward_rows()));
-  CHECK(mutants::second_gradient().size() == 30);
+  CHECK(mutants::second_gradient().size() == 31);
   CHECK(ids(mutants::second_gradient()) == ids(gradient_rows()));
 }
 
