@@ -100,9 +100,9 @@ class Laws {
     if (!first.returned()) return threw(first);
     if (!second.returned()) return threw(second);
     const Difference output = compare(second.output, of_output(first.output), t_.values);
-    if (output.differs) return "output " + output.text;
+    if (output.differs) return "then output " + output.text;
     const Difference weights = compare(second.weights, of_weights(first.weights), t_.values);
-    return weights.differs ? "weights " + weights.text : "";
+    return weights.differs ? "then weights " + weights.text : "";
   }
 
   std::string row_sums() const {

@@ -1,6 +1,7 @@
 #include <xgrad/grading/report.hpp>
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -21,6 +22,42 @@ constexpr const char* kUnexplained =
     "want.";
 
 constexpr std::size_t kShownChecks = 3;
+
+/// A detail without the numbers in it, which differ between checks that fail alike.
+std::string kind_of(const std::string& detail) {
+  return detail.substr(0, detail.find_first_of("0123456789"));
+}
+
+/// The checks of a level that failed, in the lines of the report.
+std::string failed_lines(const std::vector<GradeCheck>& checks, std::string_view level,
+                         bool explained) {
+  std::vector<const GradeCheck*> failed;
+  std::map<std::string, std::size_t> throws;  // the same words
+  for (const GradeCheck& check : checks) {
+    if (check.level != level || check.passed) continue;
+    if (check.detail.rfind("threw", 0) != 0 || throws[check.detail]++ == 0) {
+      failed.push_back(&check);
+    }
+  }
+  std::ostringstream out;
+  std::map<std::string, std::size_t> shown;
+  std::size_t left = 0;
+  std::string last;
+  for (const GradeCheck* check : failed) {
+    const std::size_t same = throws.count(check->detail) == 0 ? 1 : throws[check->detail];
+    // More of the same would hide a mistake that is known, and what differs where none is.
+    if (shown[explained ? "" : kind_of(check->detail)]++ >= kShownChecks) {
+      left += same;
+      continue;
+    }
+    out << "    WRONG " << check->name
+        << (same > 1 ? " and " + std::to_string(same - 1) + " more" : "") << "\n          "
+        << (check->detail == last ? "the same" : check->detail) << "\n";
+    last = check->detail;
+  }
+  if (left > 0) out << "    ... and " << left << " more\n";
+  return out.str();
+}
 
 /// How many checks of a level passed, of how many.
 std::pair<std::size_t, std::size_t> passed_of(const std::vector<GradeCheck>& checks,
@@ -70,19 +107,7 @@ std::string GradeReport::to_string() const {
         << all << " passed\n";
     after_passed = right == all;
     if (std::string(level) == "T3" && !routing.empty()) break;  // in detail below
-    // Where the mistake is known, more of the same would hide it.
-    std::string last;
-    std::size_t left = findings.empty() ? all : kShownChecks;
-    for (const GradeCheck& check : checks) {
-      if (check.level != level || check.passed) continue;
-      if (left-- == 0) {
-        out << "    ... and " << all - right - kShownChecks << " more\n";
-        break;
-      }
-      out << "    WRONG " << check.name << "\n          "
-          << (check.detail == last ? "the same" : check.detail) << "\n";
-      last = check.detail;
-    }
+    out << failed_lines(checks, level, !findings.empty());
   }
   for (const RoutingResult& one : routing) {
     std::istringstream lines(one.to_string());

@@ -5,10 +5,12 @@
 #include <cmath>
 #include <cstdint>
 #include <ctime>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <xgrad/display.hpp>
@@ -53,6 +55,23 @@ xg::AttentionFunction<double> first(F f) {
     return right<double>(query, key, value, w_q, w_k, w_v, w_o, num_heads, mask);
   };
 }
+
+using Rule = V (*)(const V& y, const V& g);
+
+class OwnSoftmax final : public xg::Op<double> {
+ public:
+  OwnSoftmax(xg::Mask mask, Rule rule) : mask_(std::move(mask)), rule_(rule) {}
+  std::string name() const override { return "own_softmax"; }
+  V forward(const std::vector<V>& in) const override { return masked_softmax(in[0], mask_); }
+  std::vector<V> backward(const std::vector<V>&, const V& y, V g,
+                          const std::vector<bool>&) const override {
+    return {rule_(y, g)};
+  }
+
+ private:
+  xg::Mask mask_;
+  Rule rule_;
+};
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
@@ -181,9 +200,68 @@ TEST_CASE("where no mistake fits, the report says what is known and names nothin
   CHECK(report.mistakes().empty());
   const std::string text = report.to_string();
   CHECK(contains(text, "No known mistake explains"));
-  CHECK(
-      contains(text, "WRONG doubling w_o doubles the output\n          output at (0, 0, 0): got"));
+  CHECK(contains(text,
+                 "WRONG doubling w_o doubles the output\n          then output at (0, 0, 0): got"));
+  CHECK(contains(text, "want -0.651814 (48 of 48 elements differ)\n    WRONG cross-attention"));
+  CHECK(contains(text, "    ... and 5 more\n"));
   CHECK_FALSE(contains(text, "WRONG each row of the weights"));
+}
+
+TEST_CASE("lines that fail alike are shown three times, the same words once") {
+  xg::GradeReport report;
+  for (int i = 0; i < 6; ++i) {
+    const std::string number = std::to_string(i);
+    report.checks.push_back({"T2", "case " + number, false, "output at (" + number + "): wrong"});
+    report.checks.push_back({"T2", "shape " + number, false, "threw: no room"});
+  }
+  report.checks.push_back({"T2", "law", false, "the rows do not sum to one"});
+  CHECK(contains(report.to_string(),
+                 "    WRONG case 0\n          output at (0): wrong\n"
+                 "    WRONG shape 0 and 5 more\n          threw: no room\n"
+                 "    WRONG case 1\n          output at (1): wrong\n"
+                 "    WRONG case 2\n          output at (2): wrong\n"
+                 "    WRONG law\n          the rows do not sum to one\n"
+                 "    ... and 3 more\n"));
+}
+
+TEST_CASE("queries that are scaled before attention_kernel scales them are divided by d") {
+  const auto report = xg::grade<double>([](const V& query, const V& key, const V& value,
+                                           const V& w_q, const V& w_k, const V& w_v, const V& w_o,
+                                           std::int64_t num_heads, const xg::Mask& mask) {
+    const auto width = static_cast<double>(query.shape()[2]) / static_cast<double>(num_heads);
+    return right<double>(query / std::sqrt(width), key, value, w_q, w_k, w_v, w_o, num_heads, mask);
+  });
+  REQUIRE(report.mistakes() == Ids{"scale-by-d"});
+  CHECK(contains(report.findings[0].name, "twice by its root"));
+}
+
+TEST_CASE("a softmax rule of somebody's own is told which part of the Jacobian it lacks") {
+  const auto mistakes = [](Rule rule) {
+    return xg::grade_masked_softmax_rule<double>(
+               [rule](const xg::Mask& mask) { return std::make_shared<OwnSoftmax>(mask, rule); })
+        .mistakes();
+  };
+  CHECK(mistakes([](const V& y, const V& g) { return y * g - y * sum(y * g, -1, true); }).empty());
+  CHECK(mistakes([](const V& y, const V& g) { return g * y * (1 - y); }) ==
+        Ids{"grad-softmax-diagonal"});
+  CHECK(mistakes([](const V& y, const V& g) { return y * g - y * sum(y * g); }) ==
+        Ids{"grad-softmax-wrong-axis"});
+}
+
+TEST_CASE("a row of 0/0 is told as NaN, without a sign") {
+  const auto report = xg::grade_attention_kernel<double>(
+      [](const V& q, const V& k, const V& v, const xg::Mask& mask) {
+        V scores = matmul(q, swapaxes(k, -1, -2)) / std::sqrt(static_cast<double>(q.shape()[3]));
+        if (mask.defined()) scores = where(mask, scores, -1e9);
+        V e = exp(scores - max(scores, -1, true).detach());
+        if (mask.defined()) e = where(mask, e, 0.0);
+        const V weights = e / sum(e, -1, true);
+        return xg::Attention<double>{matmul(weights, v), weights};
+      });
+  REQUIRE(report.mistakes() == Ids{"mask-fill-inf"});
+  CHECK(contains(report.findings[0].name, "is NaN (0/0,"));
+  CHECK(contains(report.to_string(), "got nan"));
+  CHECK_FALSE(contains(report.to_string(), "-nan"));
 }
 
 TEST_CASE("several threads may grade at once") {
