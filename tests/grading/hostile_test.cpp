@@ -18,6 +18,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <xgrad/grading/command/diagnostics.hpp>
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -39,6 +41,10 @@ struct Graded {
 std::string read(const fs::path& path) {
   std::ifstream in(path);
   return {std::istreambuf_iterator<char>(in), {}};
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
 }
 
 Graded grade(const std::string& file, std::size_t number) {
@@ -139,6 +145,33 @@ TEST_CASE("a submission that does not compile gets its own lines first") {
        {"returns_nothing", "returns_nothing.cpp:"},
        {"another_name",
         "has to define exercise::multi_head_attention<T>(query, ...), as the stub does"}});
+  const Graded own = grade(std::string(XGRAD_HOSTILE) + "/does_not_compile.cpp", 0);
+  CHECK_FALSE(contains(own.text, "has to define"));
+  CHECK(contains(own.text, "Report: "));
+}
+
+TEST_CASE("another exercise's function is recognised where the folder does not tell") {
+  const fs::path copy = fs::temp_directory_path() / ("mine-" + std::to_string(getpid()) + ".cpp");
+  fs::copy_file(std::string(XGRAD_EXERCISES) + "/attention_kernel/stub.cpp", copy);
+  const std::string text = grade(copy.string(), 0).text;
+  fs::remove(copy);
+  INFO(text);
+  CHECK(contains(text, "This looks like attention_kernel: add --exercise attention_kernel."));
+  CHECK_FALSE(contains(text, "has to define"));
+}
+
+TEST_CASE("errors that follow from another are left out, and those left out are counted") {
+  const std::string file = std::string(XGRAD_HOSTILE) + "/returns_nothing.cpp";
+  const auto folded = xg::grading::fold_errors(file + ":3:5: error: 'x' was not declared\n" + file +
+                                                   ":4:5: error: no match\n" +
+                                                   "array.hpp:7:1: error: <expression error>\n",
+                                               file);
+  CHECK(contains(folded.text, "(2 of 3 errors shown; 3 lines of the compiler's are folded)"));
+  CHECK_FALSE(contains(folded.text, "<expression error>"));
+  CHECK(folded.in_file);
+  const auto other = xg::grading::fold_errors("the grader:3:5: error: no member\n", file);
+  CHECK(contains(other.text, "(1 error; 1 lines of the compiler's are folded)"));
+  CHECK_FALSE(other.in_file);
 }
 
 TEST_CASE("printing megabytes or leaving a thread behind does not hide a right answer") {

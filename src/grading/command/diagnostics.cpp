@@ -40,10 +40,11 @@ std::vector<std::string> lines_of(std::istream& in) {
 
 }  // namespace
 
-std::string fold_errors(const std::string& compiler_output, const std::string& file) {
+FoldedErrors fold_errors(const std::string& compiler_output, const std::string& file) {
   std::istringstream in(compiler_output);
   const std::vector<std::string> text = lines_of(in);
   std::vector<Error> errors;
+  std::size_t total = 0;
   Error led;  // by the last line of the reader's that an instantiation names
   for (const std::string& line : text) {
     long row = 0;
@@ -63,6 +64,9 @@ std::string fold_errors(const std::string& compiler_output, const std::string& f
       }
       continue;
     }
+    ++total;
+    // It follows from an error before it.
+    if (line.find("<expression error>", error) != std::string::npos) continue;
     Error found;
     found.message = line.substr(error + 8, kMostMessage);
     if (place(line, file, row, column)) {
@@ -85,13 +89,12 @@ std::string fold_errors(const std::string& compiler_output, const std::string& f
                  [&](const Error& e) { return e.own == own; });
   }
   std::ostringstream out;
-  std::size_t shown = 0;
   std::vector<long> lines;
   for (const Error& one : order) {
     // One line of the reader's may be behind many errors in the templates it reaches.
     if (std::find(lines.begin(), lines.end(), one.line) != lines.end()) continue;
+    if (lines.size() == kMostErrors) break;
     lines.push_back(one.line);
-    if (++shown > kMostErrors) break;
     if (one.line == 0) {
       out << "where the grader uses the file: " << one.message << "\n";
       continue;
@@ -112,9 +115,16 @@ std::string fold_errors(const std::string& compiler_output, const std::string& f
   if (errors.empty()) {
     for (std::size_t i = 0; i < text.size() && i < 10; ++i) out << text[i] << "\n";
   }
-  out << "(" << errors.size() << (errors.size() == 1 ? " error; " : " errors; ") << text.size()
-      << " lines of the compiler's are folded)\n";
-  return out.str();
+  out << "(";
+  if (!lines.empty() && lines.size() < total) {
+    out << lines.size() << " of " << total << " errors shown; ";
+  } else {
+    out << total << (total == 1 ? " error; " : " errors; ");
+  }
+  out << text.size() << " lines of the compiler's are folded)\n";
+  const bool in_file =
+      std::any_of(errors.begin(), errors.end(), [](const Error& one) { return one.line > 0; });
+  return {out.str(), in_file};
 }
 
 }  // namespace xg::grading

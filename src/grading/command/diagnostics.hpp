@@ -7,9 +7,14 @@
 
 namespace xg::grading {
 
+struct FoldedErrors {
+  std::string text;
+  bool in_file = false;  // a line of the file leads to one
+};
+
 /// Each error with the line of `file` that leads to it, whatever templates lie between; the rest of
 /// the compiler's text is counted, not shown.
-std::string fold_errors(const std::string& compiler_output, const std::string& file);
+FoldedErrors fold_errors(const std::string& compiler_output, const std::string& file);
 
 }  // namespace xg::grading
 

@@ -11,7 +11,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <optional>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -50,15 +52,19 @@ constexpr Limits kRunning = {5, std::size_t{1} << 30, 4096};
 
 struct Exercise {
   const char* name;
-  const char* defines;  // in the namespace exercise
-  const char* grade;    // with T for the type
+  const char* defines;     // in the namespace exercise
+  const char* definition;  // as a regular expression
+  const char* grade;       // with T for the type
 };
 constexpr std::array<Exercise, 3> kExercises = {
     Exercise{"multi_head_attention", "multi_head_attention<T>(query, ...)",
+             R"((>|\bauto)\s+multi_head_attention\s*\()",
              "xg::grade<T>(exercise::multi_head_attention<T>)"},
     Exercise{"attention_kernel", "attention_kernel<T>(q, k, v, mask)",
+             R"((>|\bauto)\s+attention_kernel\s*\()",
              "xg::grade_attention_kernel<T>(exercise::attention_kernel<T>)"},
     Exercise{"masked_softmax_rule", "MaskedSoftmax<T>(mask)",
+             R"(\b(class|struct)\s+MaskedSoftmax\b)",
              "xg::grade_masked_softmax_rule<T>([](const xg::Mask& mask) {"
              " return std::make_shared<exercise::MaskedSoftmax<T>>(mask); })"}};
 
@@ -153,6 +159,21 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
+/// What to do about a file that compiles, but not where the grader uses it.
+std::string what_to_define(const fs::path& file, const Exercise& exercise) {
+  std::ifstream in(file);
+  const std::string source{std::istreambuf_iterator<char>(in), {}};
+  const auto defines = [&](const Exercise& one) {
+    return std::regex_search(source, std::regex(one.definition));
+  };
+  for (const Exercise& one : kExercises) {
+    if (defines(exercise) || !defines(one)) continue;
+    return std::string("This looks like ") + one.name + ": add --exercise " + one.name + ".\n";
+  }
+  return std::string("The file has to define exercise::") + exercise.defines +
+         ", as the stub does.\n";
+}
+
 /// Nothing if it compiled, else what the compiler says.
 std::optional<std::string> compile(const fs::path& file, const Exercise& exercise,
                                    const fs::path& folder, const fs::path& library) {
@@ -176,12 +197,10 @@ std::optional<std::string> compile(const fs::path& file, const Exercise& exercis
   const Finished finished = xg::grading::run(command, kCompiling);
   if (finished.out_of_time) return "it was not compiled within 60 s\n";
   if (WIFEXITED(finished.status) && WEXITSTATUS(finished.status) == 0) return std::nullopt;
-  std::string errors = xg::grading::fold_errors(finished.output, fs::absolute(file).string());
-  if (finished.output.find("the grader:") != std::string::npos) {
-    errors += std::string("The file has to define exercise::") + exercise.defines +
-              ", as the stub does.\n";
-  }
-  return errors;
+  const auto errors = xg::grading::fold_errors(finished.output, fs::absolute(file).string());
+  const bool unlike_the_stub =
+      !errors.in_file && finished.output.find("the grader:") != std::string::npos;
+  return errors.text + (unlike_the_stub ? what_to_define(file, exercise) : "");
 }
 
 json to_json(const GradeReport& report) {
@@ -252,6 +271,7 @@ void write_file(const std::string& path, const std::string& text) {
     std::cerr << "grade: cannot write " << path << "\n";
     std::exit(2);
   }
+  std::cout << "Report: " << path << "\n";
 }
 
 std::string indented(const std::string& text) {
