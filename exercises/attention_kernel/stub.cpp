@@ -2,6 +2,7 @@
 //
 //     ./scripts/grade exercises/attention_kernel/stub.cpp
 
+#include <cmath>
 #include <stdexcept>
 
 #include <xgrad/xgrad.hpp>

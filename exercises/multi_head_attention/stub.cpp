@@ -2,6 +2,7 @@
 //
 //     ./scripts/grade exercises/multi_head_attention/stub.cpp
 
+#include <cmath>
 #include <stdexcept>
 
 #include <xgrad/xgrad.hpp>
