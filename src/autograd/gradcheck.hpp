@@ -48,8 +48,9 @@ class XGRAD_API GradcheckReport {
 
 /// Compares the gradients of f with differences of its values.
 ///
-///     auto report = xg::gradcheck([](const auto& in) { return xg::matmul(in[0], in[1]); }, {a,
-///     b}); if (!report) std::cout << report.to_string() << "\n";
+///     auto f = [](const auto& in) { return xg::matmul(in[0], in[1]); };
+///     auto report = xg::gradcheck(f, {a, b});
+///     if (!report) std::cout << report.to_string() << "\n";
 ///
 /// The derivative of <v, f> in each element of each input, with a random cotangent v of f's shape,
 /// is compared with (8 (f(x+h) - f(x-h)) - (f(x+2h) - f(x-2h))) / 12h. Where that fails, steps of
