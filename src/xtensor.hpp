@@ -41,9 +41,10 @@ using WriteBuffer = xt::xbuffer_adaptor<T*, xt::no_ownership, std::allocator<T>>
 using ShapeOfExpression = xt::svector<std::size_t, 4, std::allocator<std::size_t>, true>;
 
 template <class T>
-struct array_expression {
-  using type = xt::xarray_adaptor<ReadBuffer<T>, xt::layout_type::dynamic, ShapeOfExpression,
-                                  xt::xtensor_expression_tag>;
+struct include_xgrad_xtensor_hpp {
+  using read_only = xt::xarray_adaptor<ReadBuffer<T>, xt::layout_type::dynamic, ShapeOfExpression,
+                                       xt::xtensor_expression_tag>;
+  using nothing = void;
 };
 template <class T>
 using WritableExpression = xt::xarray_adaptor<WriteBuffer<T>, xt::layout_type::dynamic,
@@ -69,18 +70,18 @@ Variable<T>::Variable(const xt::xexpression<D>& expression, bool requires_grad) 
 
 template <class T>
 template <class U>
-typename detail::array_expression<U>::type Variable<T>::value() const {
+typename detail::include_xgrad_xtensor_hpp<U>::read_only Variable<T>::value() const {
   detail::RawView<T> view = detail::raw_view(*this);
   const T* data = view.memory.get();
   return {detail::ReadBuffer<T>(data, size(), std::move(view.memory)),
           detail::ShapeOfExpression(view.shape.begin(), view.shape.end()),
-          typename detail::array_expression<U>::type::strides_type(view.strides.begin(),
-                                                                   view.strides.end())};
+          typename detail::include_xgrad_xtensor_hpp<U>::read_only::strides_type(
+              view.strides.begin(), view.strides.end())};
 }
 
 template <class T>
 template <class F, class U>
-void Variable<T>::update(F&& f) {
+typename detail::include_xgrad_xtensor_hpp<U>::nothing Variable<T>::update(F&& f) {
   detail::WritableView<T> view = detail::writable_view(*this);
   const detail::RawView<T> alive = detail::raw_view(*this);  // f may drop or replace this variable
   detail::WritableExpression<U> expression(

@@ -28,8 +28,9 @@ struct State;
 template <class T>
 class Array;
 struct Access;
+// Compilers quote this name where value() or update() lacks the header that completes it.
 template <class T>
-struct array_expression;  // completed in <xgrad/xtensor.hpp>
+struct include_xgrad_xtensor_hpp;
 }  // namespace detail
 
 /// Choices for backward and grad, joined with `|`.
@@ -127,7 +128,7 @@ class XGRAD_API Variable {
   /// A read-only xtensor expression over the same memory, which it keeps alive; later writes to
   /// this Variable do not show in it. Needs <xgrad/xtensor.hpp>.
   template <class U = T>
-  typename detail::array_expression<U>::type value() const;
+  typename detail::include_xgrad_xtensor_hpp<U>::read_only value() const;
 
   /// Replaces the values of a leaf; all or nothing. Throws GraphError for a result, ShapeError for
   /// another shape.
@@ -139,7 +140,7 @@ class XGRAD_API Variable {
   /// Calls f with a writable xtensor expression over a leaf's values: in place when nobody else
   /// holds the memory, else on a fresh copy. Needs <xgrad/xtensor.hpp>.
   template <class F, class U = T>
-  void update(F&& f);
+  typename detail::include_xgrad_xtensor_hpp<U>::nothing update(F&& f);
 
   /// The gradient as it is now; undefined before the first backward.
   Variable grad() const;
