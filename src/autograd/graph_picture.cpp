@@ -244,7 +244,7 @@ std::string dot_of(const Node<T>* root, const Extents& shape, Fold fold) {
       "         fontname=\"Helvetica,Arial,sans-serif\", fontsize=12, fontcolor=\"#808080\",\n"
       "         labelloc=t, label=<" +
       dot_text(picture.summary()) +
-      ">];\n"
+      "<br/><font point-size=\"6\"> </font>>];\n"  // keeps off the boxes
       "  node [shape=box, style=\"rounded,filled\", margin=\"0.14,0.07\", height=0.3,\n"
       "        fontname=\"Helvetica,Arial,sans-serif\", fontsize=12, fontcolor=\"#1B2430\"];\n"
       "  edge [color=\"#808080\", arrowsize=0.6,\n"
@@ -351,8 +351,8 @@ class TextTree {
     }
     const Box<T>& box = picture_.boxes[n];
     out_ += printable(label(node, box.folded)) + " " + shape_text(node);
-    if (node.is_leaf()) {
-      if (!name_of(node).empty()) out_ += " leaf";
+    if (node.is_leaf() && !name_of(node).empty()) {
+      out_ += " leaf";
     } else if (box.uses > 1) {
       const auto [mark, first] = marks_.emplace(n, marks_.size() + 1);
       out_ += " #" + text(mark->second);

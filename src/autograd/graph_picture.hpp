@@ -21,7 +21,8 @@ enum class Fold {
 /// closed `multi_head_attention` is one box with a double border, which tells the shapes of those
 /// of its results that are used and the number of operations inside; each of its inputs has one
 /// arrow to it, and if two results are used, each arrow from it has the shape of the one it
-/// carries. To look inside, draw the picture with Fold::open. Beyond the 400 boxes next to x the
+/// carries. To look inside, draw the picture with Fold::open. Any other operation that is composed
+/// of others shows its parts: `mean` is a `sum` and a `div`. Beyond the 400 boxes next to x the
 /// picture is cut, and says so. Throws GraphError if x is undefined.
 template <class T>
 XGRAD_API std::string graph_dot(const Variable<T>& x, Fold fold = Fold::automatic);
@@ -37,8 +38,8 @@ XGRAD_API std::string graph_svg(const Variable<T>& x, Fold fold = Fold::automati
 ///     ├─ a (2,) leaf, |grad| 5
 ///     └─ exp (2,) <- b (2,) leaf
 ///
-/// `#1` marks a result that is used more than once; it is written out the first time. All used
-/// results of one closed `multi_head_attention` have the same mark.
+/// `#1` marks a result, or a leaf without a name, that is used more than once; it is written out
+/// the first time. All used results of one closed `multi_head_attention` have the same mark.
 template <class T>
 XGRAD_API std::string graph_text(const Variable<T>& x, Fold fold = Fold::automatic);
 

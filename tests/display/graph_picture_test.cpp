@@ -233,6 +233,14 @@ TEST_CASE("the text tree writes a shared result once") {
         "└─ exp (2,) #1\n"
         "(Variable<double>: 4 operations, 2 leaves)\n");
   CHECK(graph_text(xg::ones<float>({3})) == "constant (3,)\n");
+  const Variable<double> nameless({1, 2}, true);
+  CHECK(graph_text(nameless * nameless + Variable<double>({3, 4}, true)) ==
+        "add (2,)\n"
+        "├─ mul (2,)\n"
+        "│  ├─ leaf (2,) #1\n"
+        "│  └─ leaf (2,) #1\n"
+        "└─ leaf (2,)\n"
+        "(Variable<double>: 2 operations, 2 leaves)\n");
 }
 
 TEST_CASE("pictures of a graph of a million nodes are cut and say so") {
