@@ -79,8 +79,7 @@ Section routing_weights(const RoutingResult& result) {
       {}};
   const std::vector<HeatMap> maps = routing_maps(result.submitted.values);
   if (maps.empty()) {
-    section.body =
-        "<p class=\"bad\">The submitted function gave no weights of shape [1,2,2,3].</p>";
+    section.body = "<p class=\"bad\">There are no weights of shape [1,2,2,3].</p>";
     return section;
   }
   section.body = weight_legend({Color::head0, Color::head1}) + "<div class=\"row three\">" +
@@ -95,13 +94,13 @@ Section routing_features(const RoutingResult& result) {
   const RoutingValues& want = result.expected;
   Section section{
       "The feature vectors against the analytic target",
-      "Bars are what the submitted function computed. The marks are worked out apart "
+      "Bars are what was computed. The marks are worked out apart "
       "from the library, from the whole-numbered scores with <code>exp</code> alone. The "
       "heads are joined first, three features each; <code>w_o</code> then mixes all "
       "six.",
       {}};
   if (got.concatenation.empty() || got.output.empty()) {
-    section.body = "<p class=\"bad\">The submitted function gave no output of shape [1,2,6].</p>";
+    section.body = "<p class=\"bad\">There is no output of shape [1,2,6].</p>";
     return section;
   }
   section.body = "<div class=\"legend\">" + head_legend() +
@@ -120,10 +119,14 @@ Section routing_features(const RoutingResult& result) {
 }
 
 Section routing_checks(const RoutingResult& result) {
+  const std::string lines = "A line for each query; differences are the largest absolute ones.";
+  if (result.reference_preview.checks.empty()) {
+    return {"The checks", lines, checks_table(result.submitted)};
+  }
   return {"The checks",
           "The submitted function decides. The reference preview is the library's own attention, "
-          "run on the same inputs to compare with. A line for each query; differences are the "
-          "largest absolute ones.",
+          "run on the same inputs to compare with. " +
+              lines,
           checks_table(result.submitted) + checks_table(result.reference_preview)};
 }
 

@@ -92,7 +92,7 @@ TEST_CASE("the page of a function that throws or gives nothing says so") {
   };
   const std::string thrown = page_of(xg::run_routing(throws));
   CHECK(has(thrown, "threw: &lt;not written&gt;"));
-  CHECK(has(thrown, "gave no weights of shape [1,2,2,3]"));
+  CHECK(has(thrown, "There are no weights of shape [1,2,2,3]"));
   CHECK(has(thrown, "failed</span>"));
   const auto empty = [](const auto&...) { return xg::Attention<double>{}; };
   CHECK(has(page_of(xg::run_routing(empty)), "an undefined Variable"));
