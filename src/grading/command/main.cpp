@@ -1,3 +1,8 @@
+// GCC's false alarm about std::regex under the sanitizers.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
 // grade FILE.cpp: compiles a submission against the library, runs and grades it in a process of
 // its own, and says what is wrong. scripts/grade is the way to call it.
 
