@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include <xgrad/autograd/message.hpp>
+#include <xgrad/autograd/number_text.hpp>
 #include <xgrad/mha/multi_head_attention.hpp>
 #include <xgrad/mha/routing_expected.hpp>
 #include <xgrad/ops/arithmetic.hpp>
@@ -66,15 +67,13 @@ std::string shape_text(const Variable<T>& x) {
 
 /// A row for each query.
 std::string rows_text(const std::vector<double>& values) {
-  std::ostringstream out;
-  out << std::setprecision(4);
+  std::string out;
   const std::size_t width = values.size() / kRoutingQueries;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    out << (i == 0 ? "[" : i % width == 0 ? "] [" : ", ");
-    out << (std::isnan(values[i]) ? std::abs(values[i]) : values[i]);  // not "-nan"
+    out += (i == 0 ? "[" : i % width == 0 ? "] [" : ", ");
+    out += detail::short_number(values[i]);
   }
-  out << "]";
-  return out.str();
+  return out + "]";
 }
 
 void compare(const std::vector<double>& got, const std::vector<double>& want, double tolerance,
